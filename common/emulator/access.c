@@ -1,0 +1,299 @@
+#include "access.h"
+
+#include "fault.h"
+#include "footprint.h"
+#include "memory.h"
+#include "opcodes.h"
+#include "shadow.h"
+
+void lane_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
+                    uint64_t out[LANES])
+{
+    const uint8_t *file = warp->file + (size_t)SLOT_BYTES * (size_t)slot;
+    if (wide) {
+        const uint64_t *base = (const uint64_t *)(const void *)file;
+        for (int l = 0; l < LANES; l++)
+            out[l] = base[l] + (uint64_t)offset;
+    } else {
+        const uint32_t *base = (const uint32_t *)(const void *)file;
+        for (int l = 0; l < LANES; l++)
+            out[l] = base[l] + (uint32_t)offset;
+    }
+}
+
+// Gives inactive lanes the address of an active one.
+static void fill_inactive(uint32_t active, uint64_t addresses[LANES])
+{
+    const uint64_t some = addresses[first_lane(active)];
+    if (active == ALL_LANES)
+        return;
+    for (int l = 0; l < LANES; l++)
+        if ((active >> l & 1) == 0)
+            addresses[l] = some;
+}
+
+static void check_alignment(struct warp *warp, const struct instruction *instruction,
+                            uint32_t active, const uint64_t addresses[LANES], uint32_t bytes)
+{
+    for (int l = 0; l < LANES; l++)
+        if ((active >> l & 1) && addresses[l] % bytes != 0)
+            fault(warp, instruction, l,
+                  "misaligned: an access to %u bytes at 0x%llx, which is no multiple of %u", bytes,
+                  (unsigned long long)addresses[l], bytes);
+}
+
+// Global memory ----------------------------------------------------------------------------------
+
+static _Noreturn void outside(struct warp *warp, const struct instruction *instruction, int lane,
+                              uint64_t address, uint32_t bytes, bool write)
+{
+    char place[512];
+    const struct allocation *near = memory_nearest(address);
+    const bool freed = near != NULL && near->host == NULL && address - near->address < near->bytes;
+    fault(warp, instruction, lane, "%s: %s %u bytes at %s",
+          freed ? "use after free" : "out of bounds", write ? "writes" : "reads", bytes,
+          describe_address(address, bytes, place, sizeof place));
+}
+
+static bool within(const struct allocation *allocation, uint64_t smallest, uint64_t greatest,
+                   uint32_t bytes)
+{
+    return allocation != NULL && allocation->host != NULL && smallest >= allocation->first &&
+           greatest + bytes <= allocation->last && greatest < UINT64_MAX - bytes;
+}
+
+static void shadow_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                          const uint64_t addresses[LANES], uint32_t bytes, bool write,
+                          struct allocation *allocation)
+{
+    if (!warp->block->launch->checks)
+        return;
+    if (write)
+        shadow_global_write(warp, instruction, active, addresses, bytes, allocation);
+    else
+        shadow_global_read(warp, instruction, active, addresses, bytes, allocation);
+}
+
+// Lanes that point into different allocations, or outside all of them: one allocation at a time.
+static void locate_apart(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                         const uint64_t addresses[LANES], uint32_t bytes, bool write,
+                         uint8_t *at[LANES])
+{
+    for (uint32_t left = active; left != 0;) {
+        const int leader = first_lane(left);
+        struct allocation *allocation = memory_holding(addresses[leader]);
+        uint64_t same[LANES];
+        uint32_t together = 0;
+        for (int l = 0; l < LANES; l++) {
+            same[l] = addresses[leader];
+            if ((left >> l & 1) && within(allocation, addresses[l], addresses[l], bytes)) {
+                together |= 1U << l;
+                same[l] = addresses[l];
+                at[l] = allocation->host + (addresses[l] - allocation->address);
+            }
+        }
+        if ((together >> leader & 1) == 0)
+            outside(warp, instruction, leader, addresses[leader], bytes, write);
+        shadow_global(warp, instruction, together, same, bytes, write, allocation);
+        left &= ~together;
+    }
+    for (int l = 0; l < LANES; l++)
+        if ((active >> l & 1) == 0)
+            at[l] = at[first_lane(active)];
+}
+
+void locate_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                   uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
+{
+    struct block *block = warp->block;
+    struct allocation **last =
+        &block->last_allocation[instruction - block->launch->code->instructions];
+    uint64_t smallest;
+    uint64_t greatest;
+    uint64_t bits;
+    fill_inactive(active, addresses);
+    block->span(addresses, &smallest, &greatest, &bits);
+    if (bits & (bytes - 1))
+        check_alignment(warp, instruction, active, addresses, bytes);
+    if (!within(*last, smallest, greatest, bytes)) {
+        struct allocation *found = memory_holding(smallest);
+        if (!within(found, smallest, greatest, bytes)) {
+            locate_apart(warp, instruction, active, addresses, bytes, write, at);
+            return;
+        }
+        *last = found;
+    }
+    uint8_t *const host = (*last)->host;
+    const uint64_t address = (*last)->address;
+    for (int l = 0; l < LANES; l++)
+        at[l] = host + (addresses[l] - address);
+    shadow_global(warp, instruction, active, addresses, bytes, write, *last);
+}
+
+void access_global(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint64_t addresses[LANES];
+    uint8_t *at[LANES];
+    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
+    locate_global(warp, instruction, active, addresses, detail->bytes, detail->write, at);
+    detail->move(warp, instruction, active, at);
+}
+
+// Shared memory ----------------------------------------------------------------------------------
+
+static _Noreturn void outside_shared(struct warp *warp, const struct instruction *instruction,
+                                     uint32_t active, const uint64_t addresses[LANES],
+                                     uint32_t bytes, bool write)
+{
+    const struct block *block = warp->block;
+    const uint64_t base = block->launch->shared_base;
+    char place[512];
+    int lane = first_lane(active);
+    for (int l = 0; l < LANES; l++)
+        if ((active >> l & 1) &&
+            (addresses[l] < base || addresses[l] + bytes > base + block->shared_bytes)) {
+            lane = l;
+            break;
+        }
+    fault(warp, instruction, lane, "out of bounds: %s %u bytes at %s", write ? "writes" : "reads",
+          bytes, describe_shared(block, addresses[lane], place, sizeof place));
+}
+
+void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                   uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
+{
+    struct block *block = warp->block;
+    const uint64_t base = block->launch->shared_base;
+    uint64_t smallest;
+    uint64_t greatest;
+    uint64_t bits;
+    fill_inactive(active, addresses);
+    block->span(addresses, &smallest, &greatest, &bits);
+    if (bits & (bytes - 1))
+        check_alignment(warp, instruction, active, addresses, bytes);
+    if (smallest < base || greatest + bytes > base + block->shared_bytes ||
+        greatest + bytes < bytes)
+        outside_shared(warp, instruction, active, addresses, bytes, write);
+    for (int l = 0; l < LANES; l++) {
+        addresses[l] -= base;
+        at[l] = block->shared + addresses[l];
+    }
+}
+
+// Addresses in the shared window.
+static void move_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                        uint64_t addresses[LANES])
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint8_t *at[LANES];
+    locate_shared(warp, instruction, active, addresses, detail->bytes, detail->write, at);
+    if (warp->block->launch->checks) {
+        if (detail->write)
+            shadow_shared_write(warp, instruction, active, addresses, detail->bytes);
+        else
+            shadow_shared_read(warp, instruction, active, addresses, detail->bytes);
+    }
+    detail->move(warp, instruction, active, at);
+}
+
+void access_shared(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint64_t addresses[LANES];
+    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
+    move_shared(warp, instruction, active, addresses);
+}
+
+// Local memory -----------------------------------------------------------------------------------
+
+static void note_local(struct warp *warp, const struct instruction *instruction, int lane,
+                       uint64_t address, const struct detail *detail)
+{
+    uint8_t *valid =
+        warp->local_valid + (size_t)lane * warp->block->launch->code->kernel->local_bytes + address;
+    for (int i = 0; i < detail->bytes; i++) {
+        if (!detail->write && !valid[i])
+            fault(warp, instruction, lane,
+                  "uninitialized: reads local memory that nobody has written: local address 0x%llx",
+                  (unsigned long long)(address + (uint64_t)i));
+        valid[i] = 1;
+    }
+}
+
+static void move_local(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                       uint64_t addresses[LANES])
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const uint64_t bytes = warp->block->launch->code->kernel->local_bytes;
+    uint8_t *at[LANES];
+    fill_inactive(active, addresses);
+    check_alignment(warp, instruction, active, addresses, detail->bytes);
+    for (int l = 0; l < LANES; l++) {
+        if (addresses[l] + detail->bytes > bytes || addresses[l] > bytes)
+            fault(warp, instruction, (active >> l & 1) ? l : first_lane(active),
+                  "out of bounds: %s %u bytes at local address 0x%llx of %llu",
+                  detail->write ? "writes" : "reads", detail->bytes,
+                  (unsigned long long)addresses[l], (unsigned long long)bytes);
+        at[l] = warp->local + (size_t)l * bytes + addresses[l];
+        if (warp->block->launch->checks && (active >> l & 1))
+            note_local(warp, instruction, l, addresses[l], detail);
+    }
+    detail->move(warp, instruction, active, at);
+}
+
+void access_local(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint64_t addresses[LANES];
+    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
+    move_local(warp, instruction, active, addresses);
+}
+
+// Generic addresses and parameters ---------------------------------------------------------------
+
+static enum space window_of(uint64_t address)
+{
+    if (address >= LOCAL_WINDOW)
+        return SPACE_LOCAL;
+    return address >= SHARED_WINDOW ? SPACE_SHARED : SPACE_GLOBAL;
+}
+
+// The lanes of each window in turn.
+void access_generic(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint64_t addresses[LANES];
+    uint8_t *at[LANES];
+    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
+    for (uint32_t left = active; left != 0;) {
+        const enum space space = window_of(addresses[first_lane(left)]);
+        uint64_t mine[LANES];
+        uint32_t lanes = 0;
+        for (int l = 0; l < LANES; l++) {
+            mine[l] = addresses[l] - (space == SPACE_SHARED  ? SHARED_WINDOW
+                                      : space == SPACE_LOCAL ? LOCAL_WINDOW
+                                                             : 0);
+            if ((left >> l & 1) && window_of(addresses[l]) == space)
+                lanes |= 1U << l;
+        }
+        if (space == SPACE_SHARED) {
+            move_shared(warp, instruction, lanes, mine);
+        } else if (space == SPACE_LOCAL) {
+            move_local(warp, instruction, lanes, mine);
+        } else {
+            locate_global(warp, instruction, lanes, mine, detail->bytes, detail->write, at);
+            detail->move(warp, instruction, lanes, at);
+        }
+        left &= ~lanes;
+    }
+}
+
+void load_parameter(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint8_t *at[LANES];
+    for (int l = 0; l < LANES; l++)
+        at[l] = warp->block->launch->parameters + detail->offset;
+    detail->move(warp, instruction, active, at);
+}

@@ -1,0 +1,21 @@
+// Loads and stores.
+#ifndef EMULATOR_ACCESS_H
+#define EMULATOR_ACCESS_H
+
+#include "warp.h"
+
+operation access_global, access_shared, access_local, access_generic, load_parameter;
+
+// The addresses in s[index] plus `offset`, of a 32-bit or a 64-bit register.
+void lane_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
+                    uint64_t out[LANES]);
+
+// Checks an access by the active lanes to `bytes` bytes at each address and finds these on the
+// host. Inactive lanes get an address that some active lane has. A fault where an access is outside
+// every allocation, outside shared memory, or misaligned.
+void locate_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                   uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
+void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                   uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
+
+#endif

@@ -1,0 +1,37 @@
+// The modelled GPU: the device queries of the runtime, and the limits behind them.
+#ifndef EMULATOR_DEVICE_H
+#define EMULATOR_DEVICE_H
+
+#include <stdint.h>
+
+enum {
+    MAX_GRID_X = 2147483647,
+    MAX_GRID_YZ = 65535,
+    MAX_BLOCK_THREADS = 1024,
+    MAX_BLOCK_Z = 64,
+    MAX_TEXELS = 1 << 28,
+    TEXTURE_ALIGNMENT = 512,
+};
+
+struct device_model {
+    int capability; // times ten
+    const char *name;
+    int sms;
+    int64_t l2_bytes;
+    int sm_threads, sm_blocks;
+    int sm_shared_bytes;    // with what the system keeps
+    int block_shared_bytes; // that a block can ask for
+    int clock_khz;
+};
+
+// The model with the greatest capability that is not above the settings'.
+const struct device_model *device_model(void);
+
+// How much device memory there is: what the host has.
+uint64_t device_memory_bytes(void);
+
+// How many blocks of this many threads, registers per thread and bytes of shared memory fit on an
+// SM.
+int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes);
+
+#endif

@@ -1,0 +1,45 @@
+// The emulator, as the program that runs on it sees it.
+//
+// A program that is linked with the emulator's objects in place of the CUDA runtime and cuBLAS runs
+// its kernels on the CPU: the emulator interprets the PTX that nvcc left in the program's own
+// object files, and checks every access. Where the checker finds a fault it prints one line on
+// stderr and ends the program with exit code EMULATOR_FAULT.
+#ifndef EMULATOR_H
+#define EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    EMULATOR_FAULT = 4, // exit code
+};
+
+// May be changed at any time; a launch reads them when it starts.
+struct emulator_settings {
+    const char *program; // what messages start with
+    int capability;      // of the modelled GPU, times ten: 90 is sm_90
+    int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
+    uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
+    bool checks;         // false: only accesses outside every allocation are faults
+    int workers;         // threads that run blocks; 0: one for each core
+};
+extern struct emulator_settings emulator_settings;
+
+// Narrows what kernels may touch of the allocation that holds `first` to these bytes, and gives it
+// a name for messages, which is copied. Copies by the host may still touch all of it. A second call
+// for the same allocation replaces the first.
+void emulator_limit(const void *first, size_t bytes, const char *name);
+
+// Warp instructions executed by all launches so far.
+uint64_t emulator_warp_instructions(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+// The container in which nvcc leaves device code in an object file.
+#ifndef EMULATOR_FATBIN_H
+#define EMULATOR_FATBIN_H
+
+#include <stddef.h>
+
+// The PTX for the newest GPU that is not newer than `capability` (90 for sm_90), as a copy that
+// ends with a zero byte and belongs to the caller; NULL where the container holds none. Ends the
+// program where the PTX is compressed.
+char *fatbin_ptx(const void *container, int capability);
+
+// The registers per thread that the container's machine code takes for a kernel, and the bytes of
+// its stack frame; -1 where the container does not say.
+int fatbin_registers(const void *container, const char *kernel);
+int fatbin_frame_bytes(const void *container, const char *kernel);
+
+#endif

@@ -1,0 +1,155 @@
+#include "fault.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulator.h"
+#include "launch.h"
+#include "memory.h"
+#include "warp.h"
+
+static bool failed;
+
+bool emulator_has_failed(void)
+{
+    return failed;
+}
+
+_Noreturn void emulator_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fprintf(stderr, "%s: emulator: ", emulator_settings.program);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    failed = true;
+    exit(EMULATOR_FAULT);
+}
+
+const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t size)
+{
+    const struct allocation *near = memory_nearest(address);
+    if (near == NULL) {
+        snprintf(out, size, "0x%" PRIx64 ", and nothing has been allocated", address);
+        return out;
+    }
+    char name[160];
+    snprintf(name, sizeof name, "%s%s%" PRIu64 " bytes at 0x%" PRIx64, near->name,
+             near->name[0] != '\0' ? ", " : "the allocation of ",
+             near->host != NULL ? near->last - near->first : near->bytes, near->first);
+    if (near->host == NULL && address - near->address < near->bytes)
+        snprintf(out, size, "0x%" PRIx64 " in %s, which has been freed", address, name);
+    else if (address < near->first)
+        snprintf(out, size, "0x%" PRIx64 ", %" PRIu64 " bytes before %s", address,
+                 near->first - address, name);
+    else if (address + bytes > near->last)
+        snprintf(out, size, "0x%" PRIx64 ", %" PRIu64 " bytes past the end of %s", address,
+                 address > near->last ? address - near->last : 0, name);
+    else
+        snprintf(out, size, "0x%" PRIx64 ", %" PRIu64 " bytes into %s", address,
+                 address - near->first, name);
+    return out;
+}
+
+const char *describe_shared(const struct block *block, uint64_t address, char *out, size_t size)
+{
+    const struct launch *launch = block->launch;
+    const struct kernel *kernel = launch->code->kernel;
+    const uint64_t offset = address - launch->shared_base;
+    const uint64_t end = launch->shared_base + block->shared_bytes;
+    if (address < launch->shared_base) {
+        snprintf(out, size,
+                 "shared address 0x%" PRIx64 ", %" PRIu64 " bytes before the block's %" PRIu64
+                 " bytes at 0x%" PRIx64,
+                 address, launch->shared_base - address, block->shared_bytes, launch->shared_base);
+        return out;
+    }
+    if (address >= end) {
+        snprintf(out, size,
+                 "shared address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of the "
+                 "block's %" PRIu64 " bytes at 0x%" PRIx64,
+                 address, address - end, block->shared_bytes, launch->shared_base);
+        return out;
+    }
+    snprintf(out, size, "shared address 0x%" PRIx64, address);
+    for (int i = 0; i < kernel->shared_count; i++) {
+        const struct variable *variable = kernel->shared[i];
+        const uint64_t bytes =
+            variable == kernel->dynamic ? launch->dynamic_bytes : variable->bytes;
+        if (offset - variable->offset < bytes)
+            snprintf(out, size, "shared address 0x%" PRIx64 ", %" PRIu64 " bytes into %.*s",
+                     address, offset - variable->offset, (int)variable->name.length,
+                     variable->name.start);
+    }
+    return out;
+}
+
+const char *describe_block(const struct block *block, uint64_t number, char *out, size_t size)
+{
+    const struct position grid = block->launch->grid;
+    snprintf(out, size, "in block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", number % grid.x,
+             number / grid.x % grid.y, number / grid.x / grid.y);
+    return out;
+}
+
+const char *describe_thread(const struct warp *warp, int thread, char *out, size_t size)
+{
+    const struct position d = warp->block->launch->dimensions;
+    const unsigned t = (unsigned)thread;
+    snprintf(out, size, "(%u,%u,%u)", t % d.x, t / d.x % d.y, t / d.x / d.y);
+    return out;
+}
+
+const char *describe_place(const struct warp *warp, const struct instruction *instruction,
+                           char *out, size_t size)
+{
+    const struct statement *statement = detail_of(warp, instruction)->statement;
+    const struct text file =
+        module_file(warp->block->launch->code->kernel->module, statement->place.file);
+    if (file.length > 0)
+        snprintf(out, size, "at %.*s:%d", (int)file.length, file.start, statement->place.line);
+    else
+        snprintf(out, size, "at PTX line %d", statement->line);
+    return out;
+}
+
+// The instruction's text with single blanks.
+static const char *describe_text(struct text text, char *out, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < text.length && length + 1 < size; i++) {
+        const bool blank = isspace((unsigned char)text.start[i]) != 0;
+        if (!blank)
+            out[length++] = text.start[i];
+        else if (length > 0 && out[length - 1] != ' ')
+            out[length++] = ' ';
+    }
+    out[length] = '\0';
+    return out;
+}
+
+_Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
+                     const char *format, ...)
+{
+    char what[1024];
+    char place[512];
+    char text[256];
+    char thread[64];
+    const struct statement *statement = detail_of(warp, instruction)->statement;
+    const struct position block = warp->block->position;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    launch_failed(warp->block, "%s; %s (PTX line %d: %s), kernel %s, block (%u,%u,%u), thread %s",
+                  what, describe_place(warp, instruction, place, sizeof place), statement->line,
+                  describe_text(statement->source, text, sizeof text),
+                  warp->block->launch->code->kernel->name, block.x, block.y, block.z,
+                  describe_thread(warp, warp->index * LANES + lane, thread, sizeof thread));
+}

@@ -1,0 +1,44 @@
+// One line for each fault, and the end of the program.
+#ifndef EMULATOR_FAULT_H
+#define EMULATOR_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct block;
+struct instruction;
+struct warp;
+
+// Prints "<program>: emulator: <message>" on stderr and ends the program with EMULATOR_FAULT.
+_Noreturn void emulator_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// Whether emulator_fail has been called.
+bool emulator_has_failed(void);
+
+// A fault of one thread at one instruction: adds the place in the source and in the PTX, the block
+// and the thread to the message, and gives up the block. The program ends once no earlier block of
+// the launch can fail any more, so that the fault reported does not depend on the number of cores.
+_Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// For messages: where `bytes` bytes at this device address lie relative to the nearest allocation.
+// Writes to `out`, room for `size` bytes, and returns it.
+const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t size);
+
+// For messages: where in the block's shared memory an address of the shared window lies. Same
+// rules.
+const char *describe_shared(const struct block *block, uint64_t address, char *out, size_t size);
+
+// For messages: "in block (x,y,z)" of the block with this number. Same rules.
+const char *describe_block(const struct block *block, uint64_t number, char *out, size_t size);
+
+// For messages: "(x,y,z)" of a thread of the warp's block. Same rules.
+const char *describe_thread(const struct warp *warp, int thread, char *out, size_t size);
+
+// For messages: "at file:line" of an instruction, with the PTX's line where it names no source.
+// Same rules.
+const char *describe_place(const struct warp *warp, const struct instruction *instruction,
+                           char *out, size_t size);
+
+#endif

@@ -1,0 +1,2 @@
+#define INSTRUCTION_SET instruction_set_base
+#include "isa.inc"

@@ -1,0 +1,20 @@
+// Runs grids.
+#ifndef EMULATOR_LAUNCH_H
+#define EMULATOR_LAUNCH_H
+
+#include "warp.h"
+
+// Runs a kernel's grid to its end with the settings in force. `arguments` points to each
+// parameter's value, as cudaLaunchKernel has it. Where the checker finds a fault the program ends
+// with a message. The dimensions must be within the device's limits.
+void launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
+                   void *const *arguments, uint64_t dynamic_bytes);
+
+// Where a block's shared memory starts in its window, by the settings.
+uint64_t shared_base(void);
+
+// Notes that the block failed, with the message, and gives it up.
+_Noreturn void launch_failed(struct block *block, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,45 @@
+#include "opcodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+
+const struct instruction_set *instruction_set(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &instruction_set_avx2;
+#endif
+    return &instruction_set_base;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct opcode *const *x = a;
+    const struct opcode *const *y = b;
+    return strcmp((*x)->text, (*y)->text);
+}
+
+static int compare_text(const void *key, const void *row)
+{
+    const struct text *text = key;
+    const struct opcode *const *opcode = row;
+    const int order = strncmp(text->start, (*opcode)->text, text->length);
+    return order != 0 ? order : -((*opcode)->text[text->length] != '\0');
+}
+
+const struct opcode *find_opcode(struct text text)
+{
+    static const struct opcode **sorted;
+    const struct instruction_set *set = instruction_set();
+    if (sorted == NULL) {
+        sorted = zeroed((size_t)set->count, sizeof *sorted);
+        for (int i = 0; i < set->count; i++)
+            sorted[i] = &set->opcodes[i];
+        qsort(sorted, (size_t)set->count, sizeof *sorted, compare_rows);
+    }
+    const struct opcode **row =
+        bsearch(&text, sorted, (size_t)set->count, sizeof *sorted, compare_text);
+    return row == NULL ? NULL : *row;
+}

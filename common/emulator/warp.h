@@ -1,0 +1,161 @@
+// What executes: launches, blocks, warps, and the decoded form of their code.
+#ifndef EMULATOR_WARP_H
+#define EMULATOR_WARP_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "module.h"
+
+enum {
+    LANES = 32,
+    SLOT_BYTES = 4 * LANES, // one 32-bit register of a warp; a 64-bit register takes two slots
+};
+
+static const uint32_t ALL_LANES = 0xffffffff;
+
+// A generic address is one of global memory as it is, or lies in one of these windows.
+static const uint64_t SHARED_WINDOW = UINT64_C(0x10) << 48;
+static const uint64_t LOCAL_WINDOW = UINT64_C(0x20) << 48;
+
+struct instruction;
+struct warp;
+
+// Carries out an instruction for the active lanes (bit l is lane l), at least one.
+typedef void operation(struct warp *warp, const struct instruction *instruction, uint32_t active);
+
+// Moves the elements of a load or a store between registers and memory; at[l] is lane l's address.
+// Inactive lanes have an address, too, that may be read.
+typedef void transfer(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                      uint8_t *const at[LANES]);
+
+// The smallest and the greatest of 32 addresses, and the bitwise or of all of them.
+typedef void span_function(const uint64_t addresses[LANES], uint64_t *smallest, uint64_t *greatest,
+                           uint64_t *bits);
+
+// What an instruction means for the flow of control.
+enum flow {
+    FLOW_NEXT,   // `run` carries it out
+    FLOW_BRANCH, // to detail.target
+    FLOW_EXIT,
+    FLOW_BARRIER,   // waits for the block
+    FLOW_SYNC_WARP, // waits for the lanes of the mask in s[0]
+};
+
+// One decoded instruction, the half that every execution reads. Registers are given as slots of the
+// warp's register file, predicates as indices of its predicate words.
+struct instruction {
+    operation *run;
+    int16_t guard; // -1 where there is none
+    uint8_t guard_negated;
+    uint8_t flow;
+    uint16_t d[4];
+    uint16_t s[5];
+};
+
+// The other half, at the same index.
+struct detail {
+    const struct statement *statement;
+    int target;       // of a branch
+    enum space space; // of an access
+    bool write;
+    bool wide_address;   // s[0] is a 64-bit register
+    uint8_t element;     // bytes of one element
+    uint8_t vector;      // elements
+    uint8_t bytes;       // of all elements
+    int64_t offset;      // added to s[0]
+    int64_t from_offset; // of cp.async: added to s[1]
+    int groups;          // of cp.async.wait_group; -1: all
+    bool has_size;       // of cp.async: s[2] holds the number of bytes to read
+    bool has_ignore;     // of cp.async: predicate s[2] tells to read nothing
+    transfer *move;
+};
+
+// What a slot holds before the first instruction, the same in all lanes but for the thread's index.
+struct constant {
+    uint16_t slot;
+    bool wide;
+    bool shared;          // add the base of the shared window
+    enum special special; // SPECIAL_NONE: value
+    uint64_t value;
+};
+
+struct code {
+    const struct kernel *kernel;
+    struct instruction *instructions;
+    struct detail *details;
+    int count;
+    int slots, predicates;
+    struct constant *constants;
+    int constant_count;
+    int granule_shift; // checks see memory in granules of this many bytes: 1 << shift
+};
+
+// Lanes that go on at the same instruction.
+struct fragment {
+    int at;
+    uint32_t lanes;
+    uint32_t mask; // of a __syncwarp: the lanes waited for
+};
+
+struct warp {
+    uint8_t *file; // code->slots slots
+    uint32_t *predicates;
+    struct block *block;
+    int index; // in the block
+    uint32_t live;
+    uint32_t time; // when the warp's lanes last synchronized, by the block's clock
+    struct fragment ready[LANES], syncing[LANES], waiting[LANES];
+    int ready_count, syncing_count, waiting_count;
+    uint8_t *local, *local_valid; // LANES times code->kernel->local_bytes; the latter a byte a byte
+    struct copy_queue *copies;    // cp.async: what has been asked for and not waited for
+};
+
+struct position {
+    unsigned x, y, z;
+};
+
+// A block, and everything that one worker needs to run it. Reused for block after block.
+struct block {
+    struct launch *launch;
+    uint64_t place; // in the schedule
+    uint64_t index; // x + grid.x * (y + grid.y * z)
+    struct position position;
+    struct warp *warps;
+    int warp_count;
+    uint8_t *shared;
+    uint64_t shared_bytes;
+    struct shadow *shadow; // one for each granule of shared memory
+    uint32_t clock;        // counts barriers and warp synchronizations
+    uint32_t barrier_time; // the clock at the last barrier of the block
+    span_function *span;   // of the host's instruction set
+    struct footprints *footprints;
+    struct allocation **last_allocation; // for each instruction: where it was last found to point
+    uint64_t executed;                   // warp instructions
+    jmp_buf escape;                      // where a fault goes
+};
+
+struct launch {
+    struct code *code;
+    struct position grid, dimensions; // blocks, threads of a block
+    uint64_t blocks;
+    int threads;            // of a block
+    uint64_t dynamic_bytes; // of shared memory
+    uint8_t *parameters;
+    uint64_t shared_base;
+    uint64_t schedule;
+    bool checks;
+    uint64_t next;      // the next block's place in the schedule
+    uint64_t failed;    // the place of the earliest block that failed; UINT64_MAX: none
+    char message[2048]; // its message
+};
+
+static inline const struct detail *detail_of(const struct warp *warp,
+                                             const struct instruction *instruction)
+{
+    const struct code *code = warp->block->launch->code;
+    return &code->details[instruction - code->instructions];
+}
+
+#endif
