@@ -6,6 +6,10 @@
 #include "opcodes.h"
 #include "shadow.h"
 
+enum {
+    NEAR = 1 << 30, // bytes that lanes looked at together may be apart
+};
+
 void lane_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
                     uint64_t out[LANES])
 {
@@ -21,25 +25,53 @@ void lane_addresses(const struct warp *warp, int slot, bool wide, int64_t offset
     }
 }
 
+void shared_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
+                      uint32_t out[LANES])
+{
+    const uint8_t *file = warp->file + (size_t)SLOT_BYTES * (size_t)slot;
+    if (wide) {
+        const uint64_t *base = (const uint64_t *)(const void *)file;
+        for (int l = 0; l < LANES; l++)
+            out[l] = (uint32_t)base[l] + (uint32_t)offset;
+    } else {
+        const uint32_t *base = (const uint32_t *)(const void *)file;
+        for (int l = 0; l < LANES; l++)
+            out[l] = base[l] + (uint32_t)offset;
+    }
+}
+
 // Gives inactive lanes the address of an active one.
 static void fill_inactive(uint32_t active, uint64_t addresses[LANES])
 {
     const uint64_t some = addresses[first_lane(active)];
-    if (active == ALL_LANES)
-        return;
-    for (int l = 0; l < LANES; l++)
+    for (int l = 0; l < LANES && active != ALL_LANES; l++)
         if ((active >> l & 1) == 0)
             addresses[l] = some;
+}
+
+static void fill_inactive_shared(uint32_t active, uint32_t addresses[LANES])
+{
+    const uint32_t some = addresses[first_lane(active)];
+    for (int l = 0; l < LANES && active != ALL_LANES; l++)
+        if ((active >> l & 1) == 0)
+            addresses[l] = some;
+}
+
+static void check_aligned(struct warp *warp, const struct instruction *instruction, int lane,
+                          uint64_t address, uint32_t bytes)
+{
+    if (address % bytes != 0)
+        fault(warp, instruction, lane,
+              "misaligned: an access to %u bytes at 0x%llx, which is no multiple of %u", bytes,
+              (unsigned long long)address, bytes);
 }
 
 static void check_alignment(struct warp *warp, const struct instruction *instruction,
                             uint32_t active, const uint64_t addresses[LANES], uint32_t bytes)
 {
     for (int l = 0; l < LANES; l++)
-        if ((active >> l & 1) && addresses[l] % bytes != 0)
-            fault(warp, instruction, l,
-                  "misaligned: an access to %u bytes at 0x%llx, which is no multiple of %u", bytes,
-                  (unsigned long long)addresses[l], bytes);
+        if (active >> l & 1)
+            check_aligned(warp, instruction, l, addresses[l], bytes);
 }
 
 // Global memory ----------------------------------------------------------------------------------
@@ -74,7 +106,8 @@ static void shadow_global(struct warp *warp, const struct instruction *instructi
         shadow_global_read(warp, instruction, active, addresses, bytes, allocation);
 }
 
-// Lanes that point into different allocations, or outside all of them: one allocation at a time.
+// Lanes that point into different allocations, far apart, or outside all of them: those together
+// that are near each other in one.
 static void locate_apart(struct warp *warp, const struct instruction *instruction, uint32_t active,
                          const uint64_t addresses[LANES], uint32_t bytes, bool write,
                          uint8_t *at[LANES])
@@ -86,7 +119,8 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
         uint32_t together = 0;
         for (int l = 0; l < LANES; l++) {
             same[l] = addresses[leader];
-            if ((left >> l & 1) && within(allocation, addresses[l], addresses[l], bytes)) {
+            if ((left >> l & 1) && within(allocation, addresses[l], addresses[l], bytes) &&
+                addresses[l] - addresses[leader] + NEAR / 2 < NEAR) {
                 together |= 1U << l;
                 same[l] = addresses[l];
                 at[l] = allocation->host + (addresses[l] - allocation->address);
@@ -108,16 +142,14 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
     struct block *block = warp->block;
     struct allocation **last =
         &block->last_allocation[instruction - block->launch->code->instructions];
-    uint64_t smallest;
-    uint64_t greatest;
-    uint64_t bits;
     fill_inactive(active, addresses);
-    block->span(addresses, &smallest, &greatest, &bits);
-    if (bits & (bytes - 1))
+    const struct span span = block->span(addresses);
+    if (span.bits & (bytes - 1))
         check_alignment(warp, instruction, active, addresses, bytes);
-    if (!within(*last, smallest, greatest, bytes)) {
-        struct allocation *found = memory_holding(smallest);
-        if (!within(found, smallest, greatest, bytes)) {
+    if (!within(*last, span.smallest, span.greatest, bytes)) {
+        struct allocation *found = memory_holding(span.smallest);
+        if (!within(found, span.smallest, span.greatest, bytes) ||
+            span.greatest - span.smallest > INT32_MAX) {
             locate_apart(warp, instruction, active, addresses, bytes, write, at);
             return;
         }
@@ -143,47 +175,44 @@ void access_global(struct warp *warp, const struct instruction *instruction, uin
 // Shared memory ----------------------------------------------------------------------------------
 
 static _Noreturn void outside_shared(struct warp *warp, const struct instruction *instruction,
-                                     uint32_t active, const uint64_t addresses[LANES],
-                                     uint32_t bytes, bool write)
+                                     uint32_t active, const uint32_t offsets[LANES], uint32_t bytes,
+                                     bool write)
 {
     const struct block *block = warp->block;
-    const uint64_t base = block->launch->shared_base;
     char place[512];
     int lane = first_lane(active);
-    for (int l = 0; l < LANES; l++)
-        if ((active >> l & 1) &&
-            (addresses[l] < base || addresses[l] + bytes > base + block->shared_bytes)) {
+    for (int l = lane; l < LANES; l++)
+        if ((active >> l & 1) && (uint64_t)offsets[l] + bytes > block->shared_bytes) {
             lane = l;
             break;
         }
+    // The sum of 32 bits: an offset below the base wraps around to the address it came from.
+    const uint32_t address = offsets[lane] + (uint32_t)block->launch->shared_base;
     fault(warp, instruction, lane, "out of bounds: %s %u bytes at %s", write ? "writes" : "reads",
-          bytes, describe_shared(block, addresses[lane], place, sizeof place));
+          bytes, describe_shared(block, address, place, sizeof place));
 }
 
 void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                   uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
+                   uint32_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
 {
     struct block *block = warp->block;
-    const uint64_t base = block->launch->shared_base;
-    uint64_t smallest;
-    uint64_t greatest;
-    uint64_t bits;
-    fill_inactive(active, addresses);
-    block->span(addresses, &smallest, &greatest, &bits);
-    if (bits & (bytes - 1))
-        check_alignment(warp, instruction, active, addresses, bytes);
-    if (smallest < base || greatest + bytes > base + block->shared_bytes ||
-        greatest + bytes < bytes)
+    const uint32_t base = (uint32_t)block->launch->shared_base;
+    fill_inactive_shared(active, addresses);
+    const struct span span = block->to_offsets(addresses, base);
+    if (span.bits & (bytes - 1))
+        for (int l = 0; l < LANES; l++)
+            if (active >> l & 1)
+                check_aligned(warp, instruction, l, addresses[l] + base, bytes);
+    if (span.greatest + bytes > block->shared_bytes)
         outside_shared(warp, instruction, active, addresses, bytes, write);
-    for (int l = 0; l < LANES; l++) {
-        addresses[l] -= base;
-        at[l] = block->shared + addresses[l];
-    }
+    uint8_t *const shared = block->shared;
+    for (int l = 0; l < LANES; l++)
+        at[l] = shared + addresses[l];
 }
 
 // Addresses in the shared window.
 static void move_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        uint64_t addresses[LANES])
+                        uint32_t addresses[LANES])
 {
     const struct detail *detail = detail_of(warp, instruction);
     uint8_t *at[LANES];
@@ -200,8 +229,8 @@ static void move_shared(struct warp *warp, const struct instruction *instruction
 void access_shared(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct detail *detail = detail_of(warp, instruction);
-    uint64_t addresses[LANES];
-    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
+    uint32_t addresses[LANES];
+    shared_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
     move_shared(warp, instruction, active, addresses);
 }
 
@@ -269,16 +298,16 @@ void access_generic(struct warp *warp, const struct instruction *instruction, ui
     for (uint32_t left = active; left != 0;) {
         const enum space space = window_of(addresses[first_lane(left)]);
         uint64_t mine[LANES];
+        uint32_t shared[LANES];
         uint32_t lanes = 0;
         for (int l = 0; l < LANES; l++) {
-            mine[l] = addresses[l] - (space == SPACE_SHARED  ? SHARED_WINDOW
-                                      : space == SPACE_LOCAL ? LOCAL_WINDOW
-                                                             : 0);
+            mine[l] = addresses[l] - (space == SPACE_LOCAL ? LOCAL_WINDOW : 0);
+            shared[l] = (uint32_t)(addresses[l] - SHARED_WINDOW);
             if ((left >> l & 1) && window_of(addresses[l]) == space)
                 lanes |= 1U << l;
         }
         if (space == SPACE_SHARED) {
-            move_shared(warp, instruction, lanes, mine);
+            move_shared(warp, instruction, lanes, shared);
         } else if (space == SPACE_LOCAL) {
             move_local(warp, instruction, lanes, mine);
         } else {

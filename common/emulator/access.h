@@ -10,12 +10,18 @@ operation access_global, access_shared, access_local, access_generic, load_param
 void lane_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
                     uint64_t out[LANES]);
 
-// Checks an access by the active lanes to `bytes` bytes at each address and finds these on the
+// The same in the shared window, whose addresses have 32 bits.
+void shared_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
+                      uint32_t out[LANES]);
+
+// These check an access by the active lanes to `bytes` bytes at each address and find these on the
 // host. Inactive lanes get an address that some active lane has. A fault where an access is outside
 // every allocation, outside shared memory, or misaligned.
 void locate_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
                    uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
+
+// Addresses of the shared window, which become offsets from its start.
 void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                   uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
+                   uint32_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
 
 #endif

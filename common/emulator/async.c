@@ -106,13 +106,13 @@ static const uint8_t *find_source(struct warp *warp, const struct instruction *i
 void async_copy(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct detail *detail = detail_of(warp, instruction);
-    uint64_t to[LANES];
+    uint32_t to[LANES];
     uint64_t from[LANES];
     uint8_t *at[LANES];
     uint32_t read[LANES];
     const uint32_t reading = bytes_to_read(warp, instruction, active, read);
     check_sizes(warp, instruction, active, read);
-    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, to);
+    shared_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, to);
     lane_addresses(warp, instruction->s[1], true, detail->from_offset, from);
     locate_shared(warp, instruction, active, to, detail->bytes, true, at);
     for (int l = 0; l < LANES; l++) {

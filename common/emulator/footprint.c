@@ -29,21 +29,21 @@ void footprints_free(struct footprints *footprints)
     free(footprints);
 }
 
-static bool matches(const struct footprint *footprint, uint32_t active, const int64_t delta[LANES])
+static bool matches(const struct footprint *footprint, uint32_t active, const uint32_t delta[LANES])
 {
     return footprint != NULL && footprint->active == active &&
            memcmp(footprint->delta, delta, sizeof footprint->delta) == 0;
 }
 
-static unsigned hash_of(uint32_t active, const int64_t delta[LANES])
+static unsigned hash_of(uint32_t active, const uint32_t delta[LANES])
 {
     uint64_t hash = active;
     for (int l = 0; l < LANES; l++)
-        hash = (hash ^ (uint64_t)delta[l]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ delta[l]) * UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)(hash >> 32) % TABLE_SIZE;
 }
 
-static void analyse(struct footprint *footprint, uint32_t active, const int64_t delta[LANES])
+static void analyse(struct footprint *footprint, uint32_t active, const uint32_t delta[LANES])
 {
     footprint->active = active;
     memcpy(footprint->delta, delta, sizeof footprint->delta);
@@ -53,26 +53,26 @@ static void analyse(struct footprint *footprint, uint32_t active, const int64_t 
         if ((active >> l & 1) == 0)
             continue;
         int same = 0;
-        while (same < footprint->count && footprint->touched[same].delta != delta[l])
+        while (same < footprint->count && footprint->touched[same].delta != (int32_t)delta[l])
             same++;
         if (same < footprint->count) {
             footprint->touched[same].several = true;
             footprint->overlaps = true;
         } else {
-            footprint->touched[footprint->count++] = (struct touched){delta[l], l, false};
+            footprint->touched[footprint->count++] = (struct touched){(int32_t)delta[l], l, false};
         }
     }
 }
 
 const struct footprint *footprint_of(struct block *block, const struct instruction *instruction,
-                                     uint32_t active, const uint64_t addresses[LANES])
+                                     uint32_t active, const uint32_t addresses[LANES])
 {
     struct footprints *footprints = block->footprints;
     struct footprint **last = &footprints->last[instruction - block->launch->code->instructions];
-    const uint64_t first = addresses[first_lane(active)];
-    int64_t delta[LANES];
+    const uint32_t first = addresses[first_lane(active)];
+    uint32_t delta[LANES];
     for (int l = 0; l < LANES; l++)
-        delta[l] = (int64_t)(addresses[l] - first);
+        delta[l] = addresses[l] - first;
     if (matches(*last, active, delta))
         return *last;
     struct footprint **kept = &footprints->table[hash_of(active, delta)];

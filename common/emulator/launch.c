@@ -98,6 +98,7 @@ static struct block *open_block(struct launch *launch)
     struct block *block = zeroed(1, sizeof *block);
     block->launch = launch;
     block->span = instruction_set()->span;
+    block->to_offsets = instruction_set()->to_offsets;
     block->shared_bytes = shared_bytes(launch);
     block->shared = aligned(block->shared_bytes);
     block->shadow =

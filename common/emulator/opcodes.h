@@ -41,6 +41,7 @@ struct instruction_set {
     transfer *load[FORM_COUNT];
     transfer *store[FORM_COUNT];
     span_function *span;
+    offsets_function *to_offsets;
 };
 
 extern const struct instruction_set instruction_set_base; // runs anywhere

@@ -198,7 +198,7 @@ static uint64_t merge_read(const struct visitor *v, uint64_t read, const struct 
 // Shared memory ----------------------------------------------------------------------------------
 
 void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        const uint64_t addresses[LANES], uint32_t bytes)
+                        const uint32_t addresses[LANES], uint32_t bytes)
 {
     const struct footprint *footprint = footprint_of(warp->block, instruction, active, addresses);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
@@ -209,7 +209,7 @@ void shadow_shared_read(struct warp *warp, const struct instruction *instruction
     struct shadow *shadow = warp->block->shadow;
     for (int i = 0; i < footprint->count; i++) {
         const struct touched *by = &footprint->touched[i];
-        const uint64_t start = (first + (uint64_t)by->delta) >> shift;
+        const uint64_t start = (first + (uint64_t)(int64_t)by->delta) >> shift;
         const uint64_t mine = v.tag | (uint64_t)by->lane | (by->several ? MANY_LANES : 0);
         for (uint64_t g = start; g < start + granules; g++) {
             // Settled: written before the last barrier, complete, valid. 0 wraps around.
@@ -253,7 +253,7 @@ static void check_overlap(struct warp *warp, const struct instruction *instructi
 }
 
 void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                         const uint64_t addresses[LANES], uint32_t bytes)
+                         const uint32_t addresses[LANES], uint32_t bytes)
 {
     const struct footprint *footprint = footprint_of(warp->block, instruction, active, addresses);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
@@ -266,7 +266,7 @@ void shadow_shared_write(struct warp *warp, const struct instruction *instructio
     for (int i = 0; i < footprint->count; i++) {
         const struct touched *by = &footprint->touched[i];
         const struct touched alone = {.lane = by->lane};
-        const uint64_t start = (first + (uint64_t)by->delta) >> shift;
+        const uint64_t start = (first + (uint64_t)(int64_t)by->delta) >> shift;
         for (uint64_t g = start; g < start + granules; g++) {
             if (shadow[g].write >= v.barrier)
                 check_write(&v, shadow[g].write, &alone, g);
@@ -304,6 +304,16 @@ void shadow_arrived(struct warp *warp, const struct instruction *instruction, in
 
 // Global memory ----------------------------------------------------------------------------------
 
+static const struct footprint *global_footprint(struct block *block,
+                                                const struct instruction *instruction,
+                                                uint32_t active, const uint64_t addresses[LANES])
+{
+    uint32_t low[LANES];
+    for (int l = 0; l < LANES; l++)
+        low[l] = (uint32_t)addresses[l];
+    return footprint_of(block, instruction, active, low);
+}
+
 // Other workers may be at the same granule. Whoever comes second sees the first: each notes its
 // access before it looks at the other kind's.
 static void note_read(const struct visitor *v, struct shadow *shadow, const struct touched *by)
@@ -321,13 +331,14 @@ void shadow_global_read(struct warp *warp, const struct instruction *instruction
                         const uint64_t addresses[LANES], uint32_t bytes,
                         struct allocation *allocation)
 {
-    const struct footprint *footprint = footprint_of(warp->block, instruction, active, addresses);
+    const struct footprint *footprint =
+        global_footprint(warp->block, instruction, active, addresses);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
     const uint64_t first = addresses[first_lane(active)] - allocation->address;
     for (int i = 0; i < footprint->count; i++) {
         const struct touched *by = &footprint->touched[i];
-        const uint64_t start = first + (uint64_t)by->delta;
+        const uint64_t start = first + (uint64_t)(int64_t)by->delta;
         if (allocation->valid != NULL && !memory_valid(allocation, start, bytes))
             never_written(&v, by->lane, start >> shift);
         for (uint64_t g = start >> shift; g < (start + bytes) >> shift; g++) {
@@ -343,7 +354,8 @@ void shadow_global_write(struct warp *warp, const struct instruction *instructio
                          const uint64_t addresses[LANES], uint32_t bytes,
                          struct allocation *allocation)
 {
-    const struct footprint *footprint = footprint_of(warp->block, instruction, active, addresses);
+    const struct footprint *footprint =
+        global_footprint(warp->block, instruction, active, addresses);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
     const uint64_t first = addresses[first_lane(active)] - allocation->address;
@@ -352,7 +364,7 @@ void shadow_global_write(struct warp *warp, const struct instruction *instructio
     for (int i = 0; i < footprint->count; i++) {
         const struct touched *by = &footprint->touched[i];
         const struct touched alone = {.lane = by->lane};
-        const uint64_t start = first + (uint64_t)by->delta;
+        const uint64_t start = first + (uint64_t)(int64_t)by->delta;
         for (uint64_t g = start >> shift; g < (start + bytes) >> shift; g++) {
             struct shadow *shadow = &allocation->shadow[g];
             const uint64_t write =

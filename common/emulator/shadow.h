@@ -17,9 +17,9 @@ struct shadow {
 
 // Checks and notes an access to shared memory. Addresses count from the start of the window.
 void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        const uint64_t addresses[LANES], uint32_t bytes);
+                        const uint32_t addresses[LANES], uint32_t bytes);
 void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                         const uint64_t addresses[LANES], uint32_t bytes);
+                         const uint32_t addresses[LANES], uint32_t bytes);
 
 // A cp.async to this address: from when it is asked for until it is waited for the bytes are
 // pending.
@@ -28,7 +28,8 @@ void shadow_pending(struct warp *warp, const struct instruction *instruction, in
 void shadow_arrived(struct warp *warp, const struct instruction *instruction, int lane,
                     uint64_t address, uint32_t bytes, bool valid);
 
-// Checks and notes an access to an allocation in global memory. Device addresses.
+// Checks and notes an access to an allocation in global memory. Device addresses, less than 2^31
+// bytes apart.
 void shadow_global_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
                         const uint64_t addresses[LANES], uint32_t bytes,
                         struct allocation *allocation);

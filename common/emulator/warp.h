@@ -31,8 +31,14 @@ typedef void transfer(struct warp *warp, const struct instruction *instruction, 
                       uint8_t *const at[LANES]);
 
 // The smallest and the greatest of 32 addresses, and the bitwise or of all of them.
-typedef void span_function(const uint64_t addresses[LANES], uint64_t *smallest, uint64_t *greatest,
-                           uint64_t *bits);
+struct span {
+    uint64_t smallest, greatest, bits;
+};
+typedef struct span span_function(const uint64_t addresses[LANES]);
+
+// Turns 32 addresses of the shared window into offsets from `base`: offsets below it become large.
+// Returns the greatest, and the bitwise or; `smallest` stays 0.
+typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base);
 
 // What an instruction means for the flow of control.
 enum flow {
@@ -129,7 +135,8 @@ struct block {
     struct shadow *shadow; // one for each granule of shared memory
     uint32_t clock;        // counts barriers and warp synchronizations
     uint32_t barrier_time; // the clock at the last barrier of the block
-    span_function *span;   // of the host's instruction set
+    span_function *span;   // of the host's instruction set, as is the next one
+    offsets_function *to_offsets;
     struct footprints *footprints;
     struct allocation **last_allocation; // for each instruction: where it was last found to point
     uint64_t executed;                   // warp instructions
