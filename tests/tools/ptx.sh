@@ -1,0 +1,13 @@
+#!/bin/sh
+# Prints the kernels of a PTX file, without what is there for debuggers only.
+set -eu
+
+# nvcc puts a source line into the listing as "//path:25 text"; "// 25: text" is easier to read.
+awk '
+    /^\/\/.*\.(cu|h):[0-9]+ / { sub(/^\/\/.*\.(cu|h):/, ""); sub(/ /, ": "); comment = "// " $0; next }
+    /^(\.visible )?\.entry / { kernel = 1 }
+    !kernel || /^[ \t]*$/ || /^[ \t]*\.loc[ \t]/ { next }
+    comment != "" { print "\n" comment; comment = "" }
+    { print }
+    /^}/ { kernel = 0; print "" }
+' "$1"
