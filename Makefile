@@ -6,6 +6,7 @@
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+export PYTHONDONTWRITEBYTECODE := 1
 
 # ---------------------------------------------------------------------------- what there is
 
@@ -21,6 +22,8 @@ MATRIX_LOGS := $(STEP_SOURCES:steps/%.cu=build/matrix/%.log)
 source_of = $(filter steps/$1_%,$(STEP_SOURCES))
 object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 
+##   make help         this list
+##
 ## Programs (07 stands for any step):
 ##   make step07       build ./step07
 ##   make all          build all steps
@@ -61,11 +64,12 @@ nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda
   If it is installed elsewhere, say so: make NVCC=/path/to/nvcc
 endef
 
+CUDA_PLACES ?= /usr/local/cuda /opt/cuda
 ifeq ($(strip $(NVCC)),)
 NVCC := $(firstword \
 	$(and $(CUDA_HOME),$(wildcard $(CUDA_HOME)/bin/nvcc)) \
 	$(shell command -v nvcc 2>/dev/null) \
-	$(wildcard /usr/local/cuda/bin/nvcc /opt/cuda/bin/nvcc))
+	$(wildcard $(CUDA_PLACES:%=%/bin/nvcc)))
 endif
 NVCC_VERSION := $(and $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
 ifeq ($(NVCC_VERSION),)
@@ -82,10 +86,12 @@ TOOLKIT_LIB := $(realpath $(wildcard $(TOOLKIT)/lib64 $(TOOLKIT)/targets/*-linux
 
 # The architectures: ARCH, or for each GPU in hand the best that this nvcc builds for, or 80.
 comma := ,
-KNOWN := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
+KNOWN := $(shell $(NVCC) --list-gpu-code | sed 's/sm_//' | sort -n)
 ifneq ($(strip $(ARCH)),)
-ARCHITECTURES := $(sort $(patsubst sm_%,%,$(subst $(comma), ,$(ARCH))))
-UNKNOWN := $(foreach a,$(ARCHITECTURES),$(if $(filter $(KNOWN),$a $(a:%a=%) $(a:%f=%)),,$a))
+ARCH_WORDS := $(subst $(comma), ,$(ARCH))
+ARCHITECTURES := $(sort $(ARCH_WORDS:sm_%=%))
+UNKNOWN := $(strip $(foreach word,$(ARCH_WORDS), \
+	$(if $(filter $(KNOWN:%=sm_%) $(KNOWN),$(word) $(word:%a=%) $(word:%f=%)),,$(word))))
 ifneq ($(UNKNOWN),)
 $(error ARCH=$(ARCH): nvcc $(NVCC_VERSION) builds for $(KNOWN), not for $(UNKNOWN))
 endif
@@ -95,7 +101,7 @@ GPUS := $(shell \
 	list=$$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || list=80; \
 	echo "$$list" | tr -d . | tr -cs '0-9' '\n' | sort -nu)
 ARCHITECTURES := $(sort $(foreach gpu,$(or $(GPUS),80), \
-	$(shell printf '%s\n' $(KNOWN) | sort -n | awk '$$1 <= $(gpu) { best = $$1 } END { print best }')))
+	$(shell printf '%s\n' $(KNOWN) | awk '$$1 <= $(gpu) { best = $$1 } END { print best }')))
 ifeq ($(ARCHITECTURES),)
 $(error the GPU is sm_$(GPUS), nvcc $(NVCC_VERSION) builds for $(KNOWN): an older toolkit is needed)
 endif
@@ -178,7 +184,7 @@ $(DIFFS): diff%:
 
 diffs:
 	@$(call need,python3,python3)
-	@python3 tests/tools/diffs.py
+	@python3 tests/diffs.py
 
 PTX := $(STEPS:%=ptx%)
 .PHONY: $(PTX)
@@ -186,12 +192,12 @@ $(PTX): ptx%: $$(call source_of,%)
 	$(Q)mkdir -p build/ptx
 	$(Q)$(NVCC) $(NVCC_FLAGS) -arch=compute_$(firstword $(call targets_of,$<)) -ptx \
 		$(if $(DEBUG),,-src-in-ptx) $< -o build/ptx/$*.ptx
-	@tests/tools/ptx.sh build/ptx/$*.ptx
+	@tests/ptx.sh build/ptx/$*.ptx
 
 SASS := $(STEPS:%=sass%)
 .PHONY: $(SASS)
 $(SASS): sass%: $$(call object_of,%)
-	@CUOBJDUMP='$(CUOBJDUMP)' tests/tools/sass.sh $< '$(TOOLKIT)/bin'
+	@CUOBJDUMP='$(CUOBJDUMP)' tests/sass.sh $< '$(TOOLKIT)/bin'
 
 build/matrix/%.log: steps/%.cu build/nvcc-flags
 	$(call say,MATRIX,$*)
@@ -201,7 +207,7 @@ build/matrix/%.log: steps/%.cu build/nvcc-flags
 
 matrix: $(MATRIX_LOGS)
 	@$(call need,python3,python3)
-	@python3 tests/tools/matrix.py $^
+	@python3 tests/matrix.py $^
 
 # ---------------------------------------------------------------------------- on a GPU
 
@@ -210,16 +216,16 @@ PROFILES := $(STEPS:%=profile%)
 .PHONY: $(PROFILES)
 $(PROFILES): profile%: step%
 	@$(call need,python3,python3)
-	@NCU='$(NCU)' python3 tests/tools/profile.py ./$< $(SIZE) '$(TOOLKIT)/bin'
+	@NCU='$(NCU)' python3 tests/counters.py ./$< $(SIZE) '$(TOOLKIT)/bin'
 
 SANITIZES := $(STEPS:%=sanitize%)
 .PHONY: $(SANITIZES)
 $(SANITIZES): sanitize%: step%
-	@tests/tools/sanitize.sh ./$< '$(TOOLKIT)/bin'
+	@tests/sanitize.sh ./$< '$(TOOLKIT)/bin'
 
 OUT ?= build/gpu
 gpu: $(PROGRAMS)
-	@tests/tools/gpu.sh '$(OUT)'
+	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin'
 
 # ---------------------------------------------------------------------------- checking
 
@@ -235,12 +241,12 @@ build/tests/mutants: build/tests/mutants.o build/tests/fake_cuda.o $(HARNESS)
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@$(call need,prove,perl)
 	@$(call need,python3,python3)
-	@CUOBJDUMP='$(CUOBJDUMP)' prove --directives $(wildcard tests/*.t) $(UNIT_TESTS)
+	@prove --directives $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu tests/*.[ch] steps/*.cu)
 TIDY := $(wildcard common/*.c tests/*.c) # and the headers that they include
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
-SCRIPTS := .ci/run $(wildcard tests/tools/*.sh)
+SCRIPTS := .ci/run $(wildcard tests/*.sh)
 lint:
 	@$(call need,clang-format,clang-format)
 	@$(call need,clang-tidy,clang-tidy)
