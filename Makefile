@@ -139,12 +139,11 @@ endif
 # Short lines, or with V=1 the commands. On stderr, so that a listing on stdout stays clean.
 Q := $(if $(V),,@)
 need = command -v $1 >/dev/null || { echo "make $@ needs $1 (package: $2)" >&2; exit 1; }
-say = @$(if $(V),:,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
+say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
 
 # ---------------------------------------------------------------------------- programs
 
 .PHONY: help all clean test lint diffs matrix gpu
-.SECONDARY: # keep objects
 all: $(PROGRAMS)
 
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
@@ -166,7 +165,7 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
--include $(wildcard build/*/*.d)
+-include $(wildcard build/*/*.d build/sanitized/*/*.d)
 
 clean:
 	rm -rf build $(wildcard step[0-9][0-9])
@@ -229,7 +228,7 @@ gpu: $(PROGRAMS)
 
 # ---------------------------------------------------------------------------- checking
 
-build/tests/unit_%: build/tests/unit_%.o $(HARNESS) build/common/poison.o
+$(UNIT_TESTS): %: %.o $(HARNESS) build/common/poison.o
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
@@ -237,6 +236,17 @@ build/tests/unit_%: build/tests/unit_%.o $(HARNESS) build/common/poison.o
 build/tests/mutants: build/tests/mutants.o build/tests/fake_cuda.o $(HARNESS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ -ldl -lpthread -lm
+
+# The same, stopped at the first memory error, leak or undefined behaviour.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+build/sanitized/%.o: %.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -g $(SANITIZE) -MMD -MP -c $< -o $@
+
+build/tests/mutants-sanitized: $(patsubst build/%,build/sanitized/%, \
+		build/tests/mutants.o build/tests/fake_cuda.o $(HARNESS))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SANITIZE) -o $@ $^ -ldl -lpthread -lm
 
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@$(call need,prove,perl)

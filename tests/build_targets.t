@@ -52,6 +52,14 @@ def check_build():
     tap.ok("build/common/statistics.o" not in files, "and nothing else", files)
     tap.ok(quiet(make("step01", "ARCH=80")), "once")
 
+    os.remove(os.path.join(copy, "build", "common", "statistics.o"))
+    result = make("step01", "ARCH=80", "V=1")
+    tap.ok(
+        result.returncode == 0 and re.search(r"^\S+ -std=c11 .* common/statistics\.c", result.stdout, re.M),
+        "V=1 shows the commands",
+        result.stdout + result.stderr,
+    )
+
     files = built(make("step01", "ARCH=75,90a"))
     tap.ok(
         set(files) == {"build/steps/01_naive.o", "build/common/poison.o", "step01"},
