@@ -1,0 +1,269 @@
+# SGEMM in CUDA C, one step at a time. `make` alone lists what there is to make.
+#
+# A program ./stepNN is steps/NN_*.cu, compiled by nvcc, and the harness in common/, compiled and
+# linked by the C compiler. Objects go to build/, each with the list of the headers it used.
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+export PYTHONDONTWRITEBYTECODE := 1
+
+# ---------------------------------------------------------------------------- what there is
+
+STEP_SOURCES := $(sort $(wildcard steps/[0-9][0-9]_*.cu))
+STEPS := $(foreach source,$(STEP_SOURCES),$(firstword $(subst _, ,$(notdir $(source)))))
+PROGRAMS := $(STEPS:%=step%)
+HARNESS := $(patsubst %.c,build/%.o,$(filter-out common/main.c,$(wildcard common/*.c)))
+UNIT_TESTS := $(patsubst %.c,build/%,$(wildcard tests/unit_*.c))
+MUTANTS := $(patsubst %.c,build/%,$(wildcard tests/mutants.c))
+MATRIX_LOGS := $(STEP_SOURCES:steps/%.cu=build/matrix/%.log)
+
+# steps/07_inline_ptx.cu of 07, and its object.
+source_of = $(filter steps/$1_%,$(STEP_SOURCES))
+object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
+
+##   make help         this list
+##
+## Programs (07 stands for any step):
+##   make step07       build ./step07
+##   make all          build all steps
+##   make clean        remove everything that was built
+##
+## Comparing and reading:
+##   make diff07       what step 07 changes in the step it grew out of (BASE=05: in step 05)
+##   make diffs        changed lines of code of every step, against its budget
+##   make ptx07        the kernel as PTX, beside its source lines
+##   make sass07       the kernel as the machine instructions of the GPU
+##   make matrix       every step for every architecture: registers and spills
+##
+## On a GPU:
+##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
+##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
+##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
+##
+## Checking:
+##   make test         everything that this machine can run
+##   make lint         formatting and static analysis, warnings are errors
+##
+## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
+##   NVCC=/path/to/nvcc  CUDA_HOME=/path/to/cuda  DEBUG=1 (-G)  V=1 (show commands)  -j4 (parallel)
+help:
+	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+# ---------------------------------------------------------------------------- the tools
+
+# These goals do without a toolkit.
+ifneq ($(filter-out help clean diff%,$(or $(MAKECMDGOALS),help)),)
+
+define NO_NVCC
+nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
+  Install CUDA Toolkit 12.4 or later, with cuBLAS, in one of three ways:
+    1. NVIDIA's installer or packages for your system ("CUDA Toolkit downloads" on nvidia.com)
+    2. your distribution's package: nvidia-cuda-toolkit (Debian, Ubuntu), cuda (Arch)
+    3. conda: conda install -c nvidia cuda-toolkit
+  If it is installed elsewhere, say so: make NVCC=/path/to/nvcc
+endef
+
+CUDA_PLACES ?= /usr/local/cuda /opt/cuda
+ifeq ($(strip $(NVCC)),)
+NVCC := $(firstword \
+	$(and $(CUDA_HOME),$(wildcard $(CUDA_HOME)/bin/nvcc)) \
+	$(shell command -v nvcc 2>/dev/null) \
+	$(wildcard $(CUDA_PLACES:%=%/bin/nvcc)))
+endif
+NVCC_VERSION := $(and $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
+ifeq ($(NVCC_VERSION),)
+$(error $(if $(NVCC),NVCC=$(NVCC) does not run,$(NO_NVCC)))
+endif
+
+# nvcc may be a script that starts the real one, so nvcc itself has to say where the toolkit is.
+TOOLKIT := $(realpath $(shell $(NVCC) --dryrun -x cu -c /dev/null 2>&1 | sed -n 's/.* TOP=//p'))
+ifneq ($(words $(TOOLKIT)),1)
+$(error $(NVCC) does not say where its toolkit is, or there is a space in that path)
+endif
+TOOLKIT_INCLUDE := $(wildcard $(TOOLKIT)/include $(TOOLKIT)/targets/*-linux/include)
+TOOLKIT_LIB := $(realpath $(wildcard $(TOOLKIT)/lib64 $(TOOLKIT)/targets/*-linux/lib $(TOOLKIT)/lib))
+
+# The architectures: ARCH, or for each GPU in hand the best that this nvcc builds for, or 80.
+comma := ,
+KNOWN := $(shell $(NVCC) --list-gpu-code | sed 's/sm_//' | sort -n)
+ifneq ($(strip $(ARCH)),)
+ARCH_WORDS := $(subst $(comma), ,$(ARCH))
+ARCHITECTURES := $(sort $(ARCH_WORDS:sm_%=%))
+UNKNOWN := $(strip $(foreach word,$(ARCH_WORDS), \
+	$(if $(filter $(KNOWN:%=sm_%) $(KNOWN),$(word) $(word:%a=%) $(word:%f=%)),,$(word))))
+ifneq ($(UNKNOWN),)
+$(error ARCH=$(ARCH): nvcc $(NVCC_VERSION) builds for $(KNOWN), not for $(UNKNOWN))
+endif
+else
+GPUS := $(shell \
+	list=$$('$(TOOLKIT)/bin/__nvcc_device_query' 2>/dev/null) || \
+	list=$$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || list=80; \
+	echo "$$list" | tr -d . | tr -cs '0-9' '\n' | sort -nu)
+ARCHITECTURES := $(sort $(foreach gpu,$(or $(GPUS),80), \
+	$(shell printf '%s\n' $(KNOWN) | awk '$$1 <= $(gpu) { best = $$1 } END { print best }')))
+ifeq ($(ARCHITECTURES),)
+$(error the GPU is sm_$(GPUS), nvcc $(NVCC_VERSION) builds for $(KNOWN): an older toolkit is needed)
+endif
+endif
+
+# Flags for nvcc that build source $1: SASS and PTX for each architecture, or for the lowest one
+# that the step can run on; a step that the GPU cannot run still has to start and say so.
+minimum_of = $(shell sed -n 's/.*\.minimum_capability = \([0-9]*\),.*/\1/p' $1)
+targets_of = $(sort $(shell for a in $(ARCHITECTURES); do \
+	[ "$${a%[af]}" -lt $(or $(minimum_of),0) ] && echo $(minimum_of) || echo $$a; done))
+gencode = $(foreach a,$(targets_of),-gencode 'arch=compute_$a,code=[sm_$a,compute_$a]')
+
+empty :=
+space := $(empty) $(empty)
+HOST_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Icommon \
+	$(TOOLKIT_INCLUDE:%=-isystem %) $(if $(DEBUG),-O0 -g -DDEBUG_BUILD,-O2) $(CFLAGS)
+# C++ run-time support is off, so that the C compiler can link. PTX stays readable: the emulator
+# reads it. (--compress-mode=none says the same, but not to every 12.x.)
+NVCC_FLAGS := $(if $(DEBUG),-G -DDEBUG_BUILD,-O3 -lineinfo) -no-compress -Icommon \
+	-Xcompiler $(subst $(space),$(comma),-Wall -Wextra -Werror -fno-exceptions -fno-threadsafe-statics) \
+	$(if $(filter-out default undefined,$(origin CXX)),-ccbin $(CXX), \
+	$(if $(filter-out default,$(origin CC)),-ccbin $(CC)))
+LIBRARIES := $(foreach lib,$(TOOLKIT_LIB),-L$(lib) -Wl$(comma)-rpath$(comma)$(lib)) \
+	-lcublas -lcudart_static -ldl -lrt -lpthread -lm
+
+# A file that changes only when its text does: what is built with the text depends on it.
+same = $(and $(findstring $1,$2),$(findstring $2,$1))
+stamp = $(if $(call same,$(file <$1),$2),,$(shell mkdir -p $(dir $1))$(file >$1,$2))
+$(call stamp,build/host-flags,$(CC) $(HOST_FLAGS) $(LIBRARIES))
+$(call stamp,build/nvcc-flags,$(NVCC) $(NVCC_VERSION) $(NVCC_FLAGS))
+$(call stamp,build/architectures,$(ARCHITECTURES))
+
+endif
+
+# Short lines, or with V=1 the commands. On stderr, so that a listing on stdout stays clean.
+Q := $(if $(V),,@)
+need = command -v $1 >/dev/null || { echo "make $@ needs $1 (package: $2)" >&2; exit 1; }
+say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
+
+# ---------------------------------------------------------------------------- programs
+
+.PHONY: help all clean test lint diffs matrix gpu
+all: $(PROGRAMS)
+
+link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
+
+.SECONDEXPANSION:
+$(PROGRAMS): step%: $$(call object_of,%) build/common/main-step%.o $(HARNESS) build/common/poison.o
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+build/common/main-step%.o: common/main.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -DSTEP=step$* -MMD -MP -c $< -o $@
+
+build/%.o: %.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -MMD -MP -c $< -o $@
+
+build/%.o: %.cu build/nvcc-flags build/architectures
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+-include $(wildcard build/*/*.d build/sanitized/*/*.d)
+
+clean:
+	rm -rf build $(wildcard step[0-9][0-9])
+
+# ---------------------------------------------------------------------------- comparing and reading
+
+# tests/budgets.tsv says which step each step grew out of.
+base_of = $(or $(BASE),$(shell awk '$$2 == "$1" { print $$1 }' tests/budgets.tsv))
+DIFFS := $(STEPS:%=diff%)
+.PHONY: $(DIFFS)
+$(DIFFS): diff%:
+	$(if $(call base_of,$*),,$(error $@: step $* is the first of the ladder; BASE=NN compares it))
+	$(if $(call source_of,$(call base_of,$*)),,$(error $@: there is no step $(call base_of,$*)))
+	@diff -u --color=auto $(call source_of,$(call base_of,$*)) $(call source_of,$*) || [ $$? = 1 ]
+
+diffs:
+	@$(call need,python3,python3)
+	@python3 tests/diffs.py
+
+PTX := $(STEPS:%=ptx%)
+.PHONY: $(PTX)
+$(PTX): ptx%: $$(call source_of,%)
+	$(Q)mkdir -p build/ptx
+	$(Q)$(NVCC) $(NVCC_FLAGS) -arch=compute_$(firstword $(call targets_of,$<)) -ptx \
+		$(if $(DEBUG),,-src-in-ptx) $< -o build/ptx/$*.ptx
+	@tests/ptx.sh build/ptx/$*.ptx
+
+SASS := $(STEPS:%=sass%)
+.PHONY: $(SASS)
+$(SASS): sass%: $$(call object_of,%)
+	@CUOBJDUMP='$(CUOBJDUMP)' tests/sass.sh $< '$(TOOLKIT)/bin'
+
+build/matrix/%.log: steps/%.cu build/nvcc-flags
+	$(call say,MATRIX,$*)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -fatbin -Xptxas -v -MMD -MP -MF $(@:.log=.d) -MT $@ $< -o $(@:.log=.fatbin) \
+		$(foreach a,$(KNOWN),$(if $(shell [ $a -ge $(or $(call minimum_of,$<),0) ] && echo yes), \
+		-gencode arch=compute_$a$(comma)code=sm_$a)) 2>$@ || { cat $@ >&2; exit 1; }
+
+matrix: $(MATRIX_LOGS)
+	@$(call need,python3,python3)
+	@python3 tests/matrix.py $^
+
+# ---------------------------------------------------------------------------- on a GPU
+
+SIZE ?= 4096
+PROFILES := $(STEPS:%=profile%)
+.PHONY: $(PROFILES)
+$(PROFILES): profile%: step%
+	@$(call need,python3,python3)
+	@NCU='$(NCU)' python3 tests/counters.py ./$< $(SIZE) '$(TOOLKIT)/bin'
+
+SANITIZES := $(STEPS:%=sanitize%)
+.PHONY: $(SANITIZES)
+$(SANITIZES): sanitize%: step%
+	@tests/sanitize.sh ./$< '$(TOOLKIT)/bin'
+
+OUT ?= build/gpu
+gpu: $(PROGRAMS)
+	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin'
+
+# ---------------------------------------------------------------------------- checking
+
+$(UNIT_TESTS): %: %.o $(HARNESS) build/common/poison.o
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+# The harness with a stand-in for CUDA and cuBLAS, and deliberately wrong kernels.
+build/tests/mutants: build/tests/mutants.o build/tests/fake_cuda.o $(HARNESS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ -ldl -lpthread -lm
+
+# The same, stopped at the first memory error, leak or undefined behaviour.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+build/sanitized/%.o: %.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -g $(SANITIZE) -MMD -MP -c $< -o $@
+
+build/tests/mutants-sanitized: $(patsubst build/%,build/sanitized/%, \
+		build/tests/mutants.o build/tests/fake_cuda.o $(HARNESS))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SANITIZE) -o $@ $^ -ldl -lpthread -lm
+
+test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
+	@$(call need,prove,perl)
+	@$(call need,python3,python3)
+	@prove --directives $(wildcard tests/*.t) $(UNIT_TESTS)
+
+FORMATTED := $(wildcard common/*.[ch] common/*.cu tests/*.[ch] steps/*.cu)
+TIDY := $(wildcard common/*.c tests/*.c) # and the headers that they include
+SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
+SCRIPTS := .ci/run $(wildcard tests/*.sh)
+lint:
+	@$(call need,clang-format,clang-format)
+	@$(call need,clang-tidy,clang-tidy)
+	$(call say,FORMAT,$(words $(FORMATTED)) files)
+	$(Q)clang-format --dry-run -Werror $(FORMATTED)
+	$(call say,TIDY,$(words $(TIDY)) files)
+	$(Q)clang-tidy --quiet $(TIDY) -- $(HOST_FLAGS) -DSTEP=step01 2>build/tidy.txt || \
+		{ cat build/tidy.txt >&2; exit 1; }
+	$(call say,SHELL,$(if $(SHELLCHECK),$(words $(SCRIPTS)) files,shellcheck is not here: skipped))
+	$(Q)$(if $(SHELLCHECK),shellcheck $(SCRIPTS))

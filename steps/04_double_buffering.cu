@@ -1,0 +1,201 @@
+// Step 04: double buffering
+//
+// There are two pairs of tiles, filled and read in turn. The loads of the next tiles are started
+// before the arithmetic on these and land during it, and because nobody reads the tiles that are
+// filled, one barrier a round is enough.
+// Cost: twice the shared memory, and 8 registers that hold the loads in flight.
+//
+// Build and run: make step04 && ./step04          Chapter: docs/04-double-buffering.md
+#include "step.h"
+
+enum {
+    TILE_M = 128,
+    TILE_N = 128,
+    TILE_K = 8,
+    THREADS = 256,
+    THREAD_M = 8,                        // rows of C that a thread computes
+    THREAD_N = 8,                        // columns
+    A_LOADS = TILE_M * TILE_K / THREADS, // elements of A that a thread fetches for a tile: 4
+    B_LOADS = TILE_K * TILE_N / THREADS, // and of B: 4
+    B_APART = 32,                        // columns between two of them: a warp's width
+    // Lanes 0 to 7 store 16 bytes to 8 rows of the A tile. A row of 128 floats starts at bank 0,
+    // like every other, and the stores would take 8 turns; with 132 a row starts 4 banks further.
+    A_TILE_LD = TILE_M + 4,
+};
+
+struct tiles {
+    __align__(16) float a[TILE_K][A_TILE_LD];
+    float b[TILE_K][TILE_N];
+};
+
+static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "a row of a tile starts at 16 bytes");
+static_assert(A_LOADS == 4, "a thread's share of A is one 16-byte store");
+static_assert(TILE_M / THREAD_M * (TILE_N / THREAD_N) == THREADS, "the threads cover the tile");
+
+// Writes one element of C. With beta = 0 the old value is not read: it may be NaN.
+static __device__ void store(float *c, float alpha, float sum, float beta)
+{
+    *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;
+}
+
+// [fetch]
+// Reads this thread's share of a tile of A: 4 neighbours in a column. Outside the matrix they are
+// 0, so that they add nothing; rows_left counts the rows that the tile has from a on.
+static __device__ void fetch_a(float fetched[A_LOADS], const float *a, int64_t lda, int rows_left,
+                               bool inside_k)
+{
+    for (int i = 0; i < A_LOADS; i++)
+        fetched[i] = inside_k && i < rows_left ? a[i * lda] : 0;
+}
+
+// The same for a tile of B: elements of one row.
+static __device__ void fetch_b(float fetched[B_LOADS], const float *b, int cols_left, bool inside_k)
+{
+    for (int i = 0; i < B_LOADS; i++)
+        fetched[i] = inside_k && B_APART * i < cols_left ? b[B_APART * i] : 0;
+}
+// [/fetch]
+
+// Four neighbours in shared memory, aligned to 16 bytes: one instruction.
+static __device__ void load4(float value[4], const float *shared)
+{
+    const float4 v = *(const float4 *)shared;
+
+    value[0] = v.x, value[1] = v.y, value[2] = v.z, value[3] = v.w;
+}
+
+static __device__ void store4(float *shared, const float value[4])
+{
+    *(float4 *)shared = make_float4(value[0], value[1], value[2], value[3]);
+}
+
+// [fill]
+// Writes what this thread fetched into the tiles.
+static __device__ void fill(struct tiles *tiles, const float a[A_LOADS], const float b[B_LOADS])
+{
+    store4(&tiles->a[threadIdx.x % TILE_K][threadIdx.x / TILE_K * A_LOADS], a);
+    for (int i = 0; i < B_LOADS; i++)
+        tiles->b[threadIdx.x / 32][threadIdx.x % 32 + B_APART * i] = b[i];
+}
+// [/fill]
+
+// [fragments]
+// Reads term p of the tiles, a row of each, as far as this thread needs them.
+static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREAD_N],
+                                      const struct tiles *tiles, int p, int row, int col)
+{
+    for (int i = 0; i < THREAD_M; i += 4)
+        load4(&frag_a[i], &tiles->a[p][row + i]);
+    for (int j = 0; j < THREAD_N; j += 4)
+        load4(&frag_b[j], &tiles->b[p][col + j]);
+}
+// [/fragments]
+
+// [multiply]
+// Adds the outer product of the fragments: 64 products from 16 operands.
+static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
+                                const float frag_b[THREAD_N])
+{
+    for (int i = 0; i < THREAD_M; i++)
+        for (int j = 0; j < THREAD_N; j++)
+            accumulator[i][j] += frag_a[i] * frag_b[j];
+}
+// [/multiply]
+
+static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm problem)
+{
+    __shared__ struct tiles tiles[2];
+
+    // [tile]
+    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
+    const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
+    const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
+    // [/tile]
+
+    // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
+    // of B, 4 sectors of 32 bytes each.
+    const int a_row = threadIdx.x / TILE_K * A_LOADS, a_col = threadIdx.x % TILE_K;
+    const int b_row = threadIdx.x / 32, b_col = threadIdx.x % 32;
+    const float *a = problem.A + (tile_row + a_row) * problem.lda + a_col;
+    const float *b = problem.B + b_row * problem.ldb + tile_col + b_col;
+    const int rows_left = (int)min(problem.m - tile_row - a_row, (int64_t)TILE_M);
+    const int cols_left = (int)min(problem.n - tile_col - b_col, (int64_t)TILE_N);
+    float fetched_a[A_LOADS], fetched_b[B_LOADS];
+
+    // What it computes: THREAD_M x THREAD_N elements of C from (row, col) of the tile on.
+    const int row = threadIdx.x / (TILE_N / THREAD_N) * THREAD_M;
+    const int col = threadIdx.x % (TILE_N / THREAD_N) * THREAD_N;
+    float accumulator[THREAD_M][THREAD_N] = {{0}};
+    float frag_a[THREAD_M], frag_b[THREAD_N];
+
+    // [loop]
+    fetch_a(fetched_a, a, problem.lda, rows_left, a_col < problem.k);
+    fetch_b(fetched_b, b, cols_left, b_row < problem.k);
+    fill(&tiles[0], fetched_a, fetched_b);
+    __syncthreads();
+    int current = 0;
+    for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
+        // lab: start the loads of the next tiles, which k_left terms are left for (about 4 lines)
+        a += TILE_K;
+        b += TILE_K * problem.ldb;
+        fetch_a(fetched_a, a, problem.lda, rows_left, a_col < k_left);
+        fetch_b(fetched_b, b, cols_left, b_row < k_left);
+        // end lab
+#pragma unroll
+        for (int p = 0; p < TILE_K; p++) {
+            load_fragments(frag_a, frag_b, &tiles[current], p, row, col);
+            multiply(accumulator, frag_a, frag_b);
+        }
+        // lab: fill the other buffer and switch to it (about 3 lines)
+        fill(&tiles[current ^ 1], fetched_a, fetched_b);
+        __syncthreads(); // the next tiles are complete, and nobody reads these any more
+        current ^= 1;
+        // end lab
+    }
+    // [/loop]
+
+    // [epilogue]
+    float *c = problem.C + (tile_row + row) * problem.ldc + tile_col + col;
+    const int c_rows = (int)min(problem.m - tile_row - row, (int64_t)THREAD_M);
+    const int c_cols = (int)min(problem.n - tile_col - col, (int64_t)THREAD_N);
+#pragma unroll
+    for (int i = 0; i < THREAD_M; i++, c += problem.ldc)
+#pragma unroll
+        for (int j = 0; j < THREAD_N; j++)
+            if (i < c_rows && j < c_cols)
+                store(&c[j], problem.alpha, accumulator[i][j], problem.beta);
+    // [/epilogue]
+}
+
+static cudaError_t launch(const struct sgemm *problem, cudaStream_t stream)
+{
+    const int64_t tiles = tile_count(problem, TILE_M, TILE_N);
+    struct sgemm p = *problem;
+
+    if (tiles == 0)
+        return cudaSuccess;
+    if (tiles > INT32_MAX)
+        return cudaErrorInvalidConfiguration; // grid.x ends at 2^31 - 1
+    if (p.alpha == 0 || p.k == 0) {
+        p.alpha = 0; // 0 times a product of no terms: the kernel reads neither A nor B
+        p.k = 0;
+    }
+    step_sgemm<<<(unsigned)tiles, THREADS, 0, stream>>>(p);
+    return cudaGetLastError();
+}
+
+const struct step step04 = {
+    .number = 4,
+    .name = "double_buffering",
+    .title = "double buffering",
+    .tile_m = TILE_M,
+    .tile_n = TILE_N,
+    .tile_k = TILE_K,
+    .threads = THREADS,
+    .minimum_capability = 0,
+    .kernels = {{"", (const void *)step_sgemm}},
+    .prepare = NULL,
+    .launch = launch,
+    .release = NULL,
+};

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""On a GPU: every step is right for every shape of shapes.tsv, from aligned and from unaligned
+pointers, and for every kind of alpha and beta."""
+
+import concurrent.futures
+import os
+import subprocess
+
+import steps
+import tap
+
+SKIPPED = 77
+ALPHAS = ("0", "1", "-1.5", "0.3")
+BETAS = ("0", "1", "0.5", "-0.7")
+AT_ONCE = 4  # most of a run is the start of CUDA and cuBLAS
+
+
+def shapes():
+    """Command lines, one a row of shapes.tsv."""
+    options = ("-m", "-n", "-k", "--lda", "--ldb", "--ldc", "--alpha", "--beta")
+    for line in steps.text(os.path.join(steps.ROOT, "tests", "shapes.tsv")).splitlines():
+        if line and not line.startswith("#"):
+            yield [word for pair in zip(options, line.split("\t")) for word in pair]
+
+
+def run(program, options):
+    return subprocess.run(
+        [program, *options, "--verify-only"],
+        cwd=steps.ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def failures(program, command_lines):
+    """What was printed where a run failed."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        results = pool.map(lambda options: run(program, options), command_lines)
+        return [
+            f"{program} {' '.join(options)} --verify-only: exit {result.returncode}\n{result.stdout}"
+            for options, result in zip(command_lines, results)
+            if result.returncode != 0
+        ]
+
+
+programs = {step: f"./step{step}" for step in steps.sources()}
+first = run(programs["01"], ["-s", "1"])
+if first.returncode != 0 and "no CUDA device" in first.stdout:
+    tap.skip_all(f"the steps on a GPU: {first.stdout.strip()}")
+
+SHAPES = list(shapes())
+SCALARS = [
+    ["-m", "129", "-n", "257", "-k", "17", "--alpha", alpha, "--beta", beta, "--offset", offset]
+    for alpha in ALPHAS
+    for beta in BETAS
+    for offset in ("0,0,0", "3,2,1")
+]
+for step, program in programs.items():
+    first = run(program, ["-s", "1"])
+    if first.returncode == SKIPPED:
+        tap.skip(f"step {step}", first.stdout.strip())
+        continue
+    for what, command_lines in (
+        ("every shape, aligned", SHAPES),
+        ("every shape, each matrix off by one element", [s + ["--offset", "1,1,1"] for s in SHAPES]),
+        ("every alpha and beta", SCALARS),
+    ):
+        failed = failures(program, command_lines)
+        tap.ok(not failed, f"step {step}: {what} ({len(command_lines)})", "\n".join(failed[:3]))
+tap.finish()
