@@ -165,6 +165,8 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
+include common/emulator/emulator.mk
+
 -include $(wildcard build/*/*.d build/sanitized/*/*.d)
 
 clean:

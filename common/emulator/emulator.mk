@@ -1,0 +1,21 @@
+# The emulator, and for each program its twin in build/ that runs on it: the same objects, linked with
+# the emulator's in place of the CUDA runtime and cuBLAS. Included by the Makefile.
+
+EMULATOR := $(patsubst %.c,build/%.o,$(wildcard common/emulator/*.c))
+EMULATED := $(PROGRAMS:%=build/%-emulated)
+EMULATED_LIBRARIES := -ldl -lpthread -lm
+
+# Whatever CFLAGS say, lanes are vectors and an fma is one only where the PTX has one.
+build/common/emulator/%.o: common/emulator/%.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -O3 -ffp-contract=off -fno-math-errno -MMD -MP -c $< -o $@
+
+$(EMULATED): build/step%-emulated: $$(call object_of,%) build/common/main-step%.o $(HARNESS) \
+		build/common/poison.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+# A program starts its twin where there is no GPU.
+$(PROGRAMS): step%: | build/step%-emulated
+
+-include $(wildcard build/common/emulator/*.d)
