@@ -123,7 +123,7 @@ static bool source(struct decoder *decoder, const struct operand *operand, int c
     default:
         return false;
     }
-    if (constant.kind == REGISTER_PREDICATE)
+    if (constant.kind == REGISTER_PREDICATE && operand->kind != OPERAND_INTEGER)
         return false;
     *reg = constant_register(decoder, constant);
     return true;
@@ -240,9 +240,9 @@ static const struct {
     enum element_form form;
     uint8_t bytes;
 } element_types[] = {
-    {"u8", FORM_U8, 1},   {"b8", FORM_U8, 1},   {"s8", FORM_S8, 1},  {"u16", FORM_U16, 2},
-    {"b16", FORM_U16, 2}, {"s16", FORM_S16, 2}, {"u32", FORM_32, 4}, {"s32", FORM_32, 4},
-    {"b32", FORM_32, 4},  {"f32", FORM_32, 4},  {"u64", FORM_64, 8}, {"s64", FORM_64, 8},
+    {"u8", FORM_U8, 1},   {"b8", FORM_U8, 1},   {"s8", FORM_S8, 1},   {"u16", FORM_U16, 2},
+    {"b16", FORM_U16, 2}, {"s16", FORM_S16, 2}, {"u32", FORM_U32, 4}, {"s32", FORM_S32, 4},
+    {"b32", FORM_U32, 4}, {"f32", FORM_U32, 4}, {"u64", FORM_64, 8},  {"s64", FORM_64, 8},
     {"b64", FORM_64, 8},  {"f64", FORM_64, 8},
 };
 
@@ -303,7 +303,7 @@ static bool read_access(struct text opcode, struct detail *detail, enum element_
             return false;
     }
     detail->bytes = (uint8_t)(detail->vector * detail->element);
-    if (*form == FORM_32 && detail->vector > 1)
+    if ((*form == FORM_U32 || *form == FORM_S32) && detail->vector > 1)
         *form = detail->vector == 2 ? FORM_2X32 : FORM_4X32;
     return detail->element > 0 && detail->bytes <= 16;
 }
@@ -368,6 +368,20 @@ static bool decode_elements(struct decoder *decoder, const struct operand *opera
     return true;
 }
 
+// Finds the registers and what moves them. Elements that are narrower than 64 bits may be in 64-bit
+// registers, too.
+static bool decode_move(struct decoder *decoder, const struct operand *operand, struct draft *draft,
+                        enum element_form form)
+{
+    const struct instruction_set *set = instruction_set();
+    const bool write = draft->detail.write;
+    draft->detail.move = write ? set->store[form] : set->load[form];
+    if (decode_elements(decoder, operand, draft, form == FORM_64 ? CLASS_64 : CLASS_32))
+        return true;
+    draft->detail.move = write ? set->store_wide[form] : set->load_wide[form];
+    return draft->detail.move != NULL && decode_elements(decoder, operand, draft, CLASS_64);
+}
+
 static void note_granule(struct decoder *decoder, const struct detail *detail)
 {
     if (detail->element < 4 && detail->space != SPACE_PARAM)
@@ -380,15 +394,13 @@ static bool decode_access(struct decoder *decoder, const struct statement *state
                           .guard_negated = statement->guard_negated,
                           .d = {-1, -1, -1, -1},
                           .s = {-1, -1, -1, -1, -1}};
-    enum element_form form = FORM_32;
+    enum element_form form = FORM_U32;
     if (statement->count != 2 || !read_access(statement->opcode, &draft.detail, &form))
         return false;
     const bool write = draft.detail.write;
     const struct operand *memory = &statement->operands[write ? 0 : 1];
     draft.detail.statement = statement;
-    draft.detail.move = write ? instruction_set()->store[form] : instruction_set()->load[form];
-    if (!decode_elements(decoder, &statement->operands[write ? 1 : 0], &draft,
-                         form == FORM_64 ? CLASS_64 : CLASS_32))
+    if (!decode_move(decoder, &statement->operands[write ? 1 : 0], &draft, form))
         return false;
     draft.run = access_of(draft.detail.space);
     if (draft.detail.space == SPACE_PARAM
@@ -633,12 +645,11 @@ static void write_constants(const struct drafts *drafts, struct code *code)
     for (int i = 0; i < drafts->register_count; i++) {
         const struct draft_register *reg = &drafts->registers[i];
         if (reg->constant && reg->slot >= 0)
-            code->constants[code->constant_count++] =
-                (struct constant){.slot = (uint16_t)reg->slot,
-                                  .wide = reg->kind == REGISTER_64,
-                                  .shared = reg->shared,
-                                  .special = reg->special,
-                                  .value = reg->value};
+            code->constants[code->constant_count++] = (struct constant){.slot = (uint16_t)reg->slot,
+                                                                        .kind = reg->kind,
+                                                                        .shared = reg->shared,
+                                                                        .special = reg->special,
+                                                                        .value = reg->value};
     }
 }
 

@@ -19,3 +19,20 @@ $(EMULATED): build/step%-emulated: $$(call object_of,%) build/common/main-step%.
 $(PROGRAMS): step%: | build/step%-emulated
 
 -include $(wildcard build/common/emulator/*.d)
+
+# ---------------------------------------------------------------------------- tests of the emulator
+
+# Programs of kernels that are wrong in one way each, and of their right twins: PTX is all they need.
+EMULATOR_CASES := $(patsubst %.cu,build/%,$(wildcard tests/emulator/*.cu))
+
+build/tests/emulator/%.o: tests/emulator/%.cu build/nvcc-flags
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(EMULATOR_CASES): %: %.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+test: $(EMULATED) $(EMULATOR_CASES)
+
+-include $(wildcard build/tests/emulator/*.d)

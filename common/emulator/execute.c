@@ -249,10 +249,12 @@ static void set_constants(struct warp *warp)
             uint64_t value = constant->value + (constant->shared ? launch->shared_base : 0);
             if (constant->special != SPECIAL_NONE)
                 value = special_value(warp, constant->special, l);
-            if (constant->wide)
+            if (constant->kind == REGISTER_64)
                 ((uint64_t *)(void *)slot)[l] = value;
-            else
+            else if (constant->kind == REGISTER_32)
                 ((uint32_t *)(void *)slot)[l] = (uint32_t)value;
+            else
+                warp->predicates[constant->slot] = value != 0 ? ALL_LANES : 0;
         }
     }
 }

@@ -57,6 +57,30 @@ const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t
     return out;
 }
 
+// The last name in a mangled one, where each part has its length before it: "tile" of
+// _ZZ7reversePfE4tile. A function's parameters have none: "reverse" of _Z7reversePf.
+static struct text readable_name(struct text name)
+{
+    struct text last = name;
+    if (name.length < 2 || name.start[0] != '_' || name.start[1] != 'Z')
+        return name;
+    for (size_t i = 2; i < name.length;) {
+        size_t length = 0;
+        size_t digits = 0;
+        while (i + digits < name.length && isdigit((unsigned char)name.start[i + digits]))
+            length = 10 * length + (size_t)(name.start[i + digits++] - '0');
+        if (length > 0 && length <= name.length - i - digits) {
+            last = (struct text){name.start + i + digits, length};
+            i += digits + length;
+            if (name.start[2] != 'Z' && name.start[2] != 'N')
+                break; // what follows are the types of parameters
+        } else {
+            i += digits > 0 ? digits : 1;
+        }
+    }
+    return last;
+}
+
 const char *describe_shared(const struct block *block, uint64_t address, char *out, size_t size)
 {
     const struct launch *launch = block->launch;
@@ -82,10 +106,10 @@ const char *describe_shared(const struct block *block, uint64_t address, char *o
         const struct variable *variable = kernel->shared[i];
         const uint64_t bytes =
             variable == kernel->dynamic ? launch->dynamic_bytes : variable->bytes;
+        const struct text name = readable_name(variable->name);
         if (offset - variable->offset < bytes)
             snprintf(out, size, "shared address 0x%" PRIx64 ", %" PRIu64 " bytes into %.*s",
-                     address, offset - variable->offset, (int)variable->name.length,
-                     variable->name.start);
+                     address, offset - variable->offset, (int)name.length, name.start);
     }
     return out;
 }
@@ -143,13 +167,15 @@ _Noreturn void fault(struct warp *warp, const struct instruction *instruction, i
     char thread[64];
     const struct statement *statement = detail_of(warp, instruction)->statement;
     const struct position block = warp->block->position;
+    const char *const mangled = warp->block->launch->code->kernel->name;
+    const struct text kernel = readable_name((struct text){mangled, strlen(mangled)});
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    launch_failed(warp->block, "%s; %s (PTX line %d: %s), kernel %s, block (%u,%u,%u), thread %s",
+    launch_failed(warp->block, "%s; %s (PTX line %d: %s), kernel %.*s, block (%u,%u,%u), thread %s",
                   what, describe_place(warp, instruction, place, sizeof place), statement->line,
-                  describe_text(statement->source, text, sizeof text),
-                  warp->block->launch->code->kernel->name, block.x, block.y, block.z,
+                  describe_text(statement->source, text, sizeof text), (int)kernel.length,
+                  kernel.start, block.x, block.y, block.z,
                   describe_thread(warp, warp->index * LANES + lane, thread, sizeof thread));
 }

@@ -28,7 +28,8 @@ enum element_form {
     FORM_S8,
     FORM_U16,
     FORM_S16,
-    FORM_32,
+    FORM_U32,
+    FORM_S32,
     FORM_2X32,
     FORM_4X32,
     FORM_64,
@@ -40,6 +41,8 @@ struct instruction_set {
     int count;
     transfer *load[FORM_COUNT];
     transfer *store[FORM_COUNT];
+    transfer *load_wide[FORM_COUNT]; // narrow elements in 64-bit registers
+    transfer *store_wide[FORM_COUNT];
     span_function *span;
     offsets_function *to_offsets;
 };

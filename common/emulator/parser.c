@@ -21,6 +21,12 @@ struct label {
     struct label *next;
 };
 
+// A line of another file, and the line that it was inlined at.
+struct inlining {
+    struct place place, caller;
+    struct inlining *next;
+};
+
 // What is declared between a pair of braces.
 struct scope {
     struct scope *outer;
@@ -36,6 +42,8 @@ struct parser {
     struct kernel *kernel;
     struct scope *scope;
     struct place place;
+    int own_file;               // where the kernel itself stands
+    struct inlining *inlinings; // of functions from other files, the latest first
     const char *previous_end;
 };
 
@@ -440,18 +448,40 @@ static void parse_registers(struct parser *p)
     expect_sign(p, ';');
 }
 
+static struct place parse_position(struct parser *p)
+{
+    struct place place;
+    place.file = (int)expect_integer(p);
+    place.line = (int)expect_integer(p);
+    expect_integer(p); // the column
+    return place;
+}
+
+// What comes from a header of the toolkit, say, counts as the line of the program that called it.
+static struct place outer_place(const struct parser *p, struct place place)
+{
+    for (const struct inlining *i = p->inlinings; i != NULL && place.file != p->own_file;
+         i = i->next)
+        if (i->place.file == place.file && i->place.line == place.line)
+            place = i->caller;
+    return place;
+}
+
 // .loc file line column [, function_name label, inlined_at file line column]
 static void parse_place(struct parser *p)
 {
-    p->place.file = (int)expect_integer(p);
-    p->place.line = (int)expect_integer(p);
-    expect_integer(p);
-    if (!accept_sign(p, ','))
-        return;
-    while (p->token.kind != TOKEN_END && !accept_word(p, "inlined_at"))
-        advance(p);
-    for (int i = 0; i < 3; i++)
-        expect_integer(p);
+    const struct place place = parse_position(p);
+    if (p->own_file == 0)
+        p->own_file = place.file;
+    if (accept_sign(p, ',')) {
+        while (p->token.kind != TOKEN_END && !accept_word(p, "inlined_at"))
+            advance(p);
+        struct inlining *inlining = arena_get(&p->module->arena, sizeof *inlining);
+        *inlining = (struct inlining){place, parse_position(p), p->inlinings};
+        if (place.file != p->own_file)
+            p->inlinings = inlining;
+    }
+    p->place = outer_place(p, place);
 }
 
 // Statements ------------------------------------------------------------------------------------
@@ -645,6 +675,7 @@ static void parse_kernel(struct parser *p)
     kernel->module = module;
     p->kernel = kernel;
     p->place = (struct place){0, 0};
+    p->own_file = 0;
     open_scope(p);
     if (accept_sign(p, '(') && !accept_sign(p, ')')) {
         do

@@ -97,10 +97,10 @@ static void check_leaks(void)
     fflush(NULL);
     fprintf(stderr, "%s: emulator: leak: ", emulator_settings.program);
     if (count > 0)
-        fprintf(stderr, "%d allocations of %llu bytes have not been freed, the first is %s%s",
-                count, (unsigned long long)bytes, name, textures > 0 ? "; " : "");
+        fprintf(stderr, "%d allocation%s of %llu bytes never freed, the first is %s%s", count,
+                count > 1 ? "s" : "", (unsigned long long)bytes, name, textures > 0 ? "; " : "");
     if (textures > 0)
-        fprintf(stderr, "%d texture objects have not been destroyed", textures);
+        fprintf(stderr, "%d texture object%s never destroyed", textures, textures > 1 ? "s" : "");
     fputc('\n', stderr);
     _Exit(EMULATOR_FAULT);
 }

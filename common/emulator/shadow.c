@@ -126,7 +126,7 @@ static _Noreturn void not_waited(const struct visitor *v, uint64_t earlier, int 
     char place[256];
     const struct code *code = v->warp->block->launch->code;
     fault(v->warp, v->instruction, lane,
-          "cp.async: %s the destination of a copy that thread %s started at %s and has not waited "
+          "cp.async: %s the destination of a copy that thread %s started %s and has not waited "
           "for: %s",
           verb, describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread),
           describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),

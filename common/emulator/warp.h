@@ -78,10 +78,11 @@ struct detail {
     transfer *move;
 };
 
-// What a slot holds before the first instruction, the same in all lanes but for the thread's index.
+// What a register holds before the first instruction, the same in all lanes but for the thread's
+// index.
 struct constant {
-    uint16_t slot;
-    bool wide;
+    uint16_t slot; // of a predicate: its index
+    enum register_kind kind;
     bool shared;          // add the base of the shared window
     enum special special; // SPECIAL_NONE: value
     uint64_t value;

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""The emulator's checks: each kernel of tests/emulator/ that is wrong is caught, with a message that
+says what and where; and its right twins are not, whatever the schedule and the shared base."""
+
+import os
+import re
+
+import steps
+import tap
+
+RIGHT = None  # a case that must pass
+
+CASES = {
+    "memory": {
+        "in_bounds": RIGHT,
+        "read_past_end": r"out of bounds: reads 4 bytes at 0x1000000000190, 0 bytes past the end of "
+        r"the allocation of 400 bytes at 0x1000000000000; .*thread \(100,0,0\)",
+        "read_before_start": r"out of bounds: .* 4 bytes before the allocation of 400 bytes",
+        "read_far_away": r"out of bounds: .* 1073741424 bytes past the end",
+        "read_null": r"out of bounds: reads 4 bytes at 0x0",
+        "within_limit": RIGHT,
+        "outside_limit": r"out of bounds: .* past the end of the middle, 200 bytes",
+        "aligned_global": RIGHT,
+        "misaligned_global": r"misaligned: an access to 16 bytes at 0x1000000000004",
+        "shared_in_bounds": RIGHT,
+        "shared_past_end": r"out of bounds: reads 4 bytes at shared address 0x500, 0 bytes past",
+        "shared_before_start": r"out of bounds: .* shared address 0x3fc, 4 bytes before",
+        "aligned_shared": RIGHT,
+        "misaligned_shared": r"misaligned: an access to 16 bytes at 0x408",
+        "use_after_free": r"use after free: .* in the allocation of 128 bytes",
+        "written_shared": RIGHT,
+        "unwritten_shared": r"uninitialized: reads shared memory .* 252 bytes into tile",
+        "written_local": RIGHT,
+        "unwritten_local": r"uninitialized: reads local memory .* local address 0x3c",
+        "written_global": RIGHT,
+        "unwritten_global": r"uninitialized: reads global memory",
+        "copy_of_written": RIGHT,
+        "copy_of_unwritten": r"uninitialized: .* 12 bytes into",
+        "written_byte": RIGHT,
+        "unwritten_bytes": r"uninitialized: .* 0 bytes into the allocation of 8 bytes",
+    },
+    "races": {
+        "barrier_between": RIGHT,
+        "no_barrier": r"(uninitialized|race): ",
+        "two_barriers": RIGHT,
+        "one_barrier": r"race: .* thread \(\d+,0,0\) (wrote|read) at tests/emulator/races.cu:\d+ "
+        r"\(no barrier lies between\): shared address 0x[0-9a-f]+, \d+ bytes into tile",
+        "sync_in_warp": RIGHT,
+        "sync_in_halves": RIGHT,
+        "no_sync_in_warp": r"race: ",
+        "same_value": RIGHT,
+        "different_values": r"race: lanes 0 and 1 store different values to the same address",
+        "separate_bytes": RIGHT,
+        "global_barrier": RIGHT,
+        "global_no_barrier": r"race: .* in block \(0,0,0\)",
+        "blocks_apart": RIGHT,
+        "blocks_overlap": r"race: writes over what .* wrote in block .*blocks of one launch",
+        "own_block": RIGHT,
+        "other_block": r"race: .*blocks of one launch have no order",
+        "two_launches": RIGHT,
+    },
+    "barriers": {
+        "all_wait": RIGHT,
+        "no_one_waits": RIGHT,
+        "half_warp_waits": r"barrier: waits for thread \(16,0,0\), which has ended",
+        "whole_warps_wait": r"barrier: waits for thread \(64,0,0\), which has ended",
+        "some_end": r"barrier: waits for thread \(96,0,0\), which has ended",
+        "none_end": RIGHT,
+        "different_barriers": r"barrier: waits for thread \(64,0,0\), which is at another barrier at "
+        r"tests/emulator/barriers.cu:\d+; at tests/emulator/barriers.cu:\d+ \(PTX line \d+: bar.sync",
+        "same_barrier": RIGHT,
+        "diverged_lanes_meet": RIGHT,
+        "mask_that_fits": RIGHT,
+        "mask_lacks_caller": r"barrier: a lane calls __syncwarp with the mask 0x000000ff",
+    },
+    "async": {
+        "wait_and_barrier": RIGHT,
+        "no_wait": r"cp.async: reads the destination of a copy that thread \(\d+,0,0\) started at "
+        r"tests/emulator/async.cu:\d+ and has not waited for",
+        "no_barrier": r"(uninitialized|race|cp.async): ",
+        "own_wait": RIGHT,
+        "own_no_wait": r"cp.async: reads the destination of a copy that thread \(0,0,0\)",
+        "two_stages": RIGHT,
+        "one_group_too_few": r"cp.async: ",
+        "copy_after_barrier": RIGHT,
+        "copy_over_reads": r"(race|cp.async): ",
+        "zero_fill": RIGHT,
+        "source_past_end": r"out of bounds: cp.async reads 16 bytes .* 0 bytes past the end",
+        "aligned_source": RIGHT,
+        "misaligned_source": r"misaligned: a cp.async of 16 bytes",
+        "unwritten_source": r"uninitialized: reads shared memory",
+    },
+    "objects": {
+        "texture_edges": RIGHT,
+        "texture_destroyed": r"use after free: the texture object has been destroyed",
+        "texture_memory_freed": r"use after free: reads 16 bytes",
+        "texture_leak": r"leak: 1 texture object",
+        "memory_leak": r"leak: 1 allocation of 400 bytes",
+        "unknown_executed": r"unknown instruction: .*objects.cu:\d+ \(PTX line \d+: nanosleep.u32 10\)",
+        "unknown_stepped_over": RIGHT,
+    },
+}
+
+SCHEDULES = ("0", "1", "2025")
+BASES = ("-1", "0", "0x400")
+
+
+def run_case(program, case, schedule, base):
+    path = os.path.join(steps.ROOT, "build", "tests", "emulator", program)
+    return tap.run([path, case, schedule, base])
+
+
+def said(result):
+    return f"exit {result.returncode}\n{result.stdout}{result.stderr}"
+
+
+for program, cases in CASES.items():
+    for case, message in cases.items():
+        if message is RIGHT:
+            results = [run_case(program, case, s, b) for s in SCHEDULES for b in BASES]
+            bad = [r for r in results if r.returncode != 0 or r.stdout != "ok\n"]
+            tap.ok(not bad, f"{program}: {case} passes", "\n".join(map(said, bad)))
+            continue
+        result = run_case(program, case, "0", "-1")
+        tap.ok(
+            result.returncode == 4
+            and re.search("^case: emulator: " + message, result.stderr)
+            and result.stderr.count("\n") == 1,
+            f"{program}: {case} is caught",
+            f"wanted: {message}\n" + said(result),
+        )
+        others = [run_case(program, case, s, "-1") for s in SCHEDULES[1:]]
+        tap.ok(
+            all(r.returncode == 4 for r in others),
+            f"{program}: {case} is caught in other schedules",
+            "\n".join(map(said, others)),
+        )
+
+for base, code in (("0", 0), ("8192", 0), ("0x400", 4), ("-1", 4)):
+    result = run_case("objects", "buffer_switch", "0", base)
+    tap.ok(result.returncode == code, f"the exclusive-or trap at shared base {base}", said(result))
+
+tap.finish()
