@@ -118,10 +118,12 @@ empty :=
 space := $(empty) $(empty)
 HOST_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Icommon \
 	$(TOOLKIT_INCLUDE:%=-isystem %) $(if $(DEBUG),-O0 -g -DDEBUG_BUILD,-O2) $(CFLAGS)
-# C++ run-time support is off, so that the C compiler can link. PTX stays readable: the emulator
+# For the host compiler: what only a kernel calls is unused (nvcc itself warns where it really is),
+# and C++ run-time support is off, so that the C compiler can link. PTX stays readable: the emulator
 # reads it. (--compress-mode=none says the same, but not to every 12.x.)
+XCOMPILER := -Wall -Wextra -Werror -Wno-unused-function -fno-exceptions -fno-threadsafe-statics
 NVCC_FLAGS := $(if $(DEBUG),-G -DDEBUG_BUILD,-O3 -lineinfo) -no-compress -Icommon \
-	-Xcompiler $(subst $(space),$(comma),-Wall -Wextra -Werror -fno-exceptions -fno-threadsafe-statics) \
+	-Xcompiler $(subst $(space),$(comma),$(XCOMPILER)) \
 	$(if $(filter-out default undefined,$(origin CXX)),-ccbin $(CXX), \
 	$(if $(filter-out default,$(origin CC)),-ccbin $(CC)))
 LIBRARIES := $(foreach lib,$(TOOLKIT_LIB),-L$(lib) -Wl$(comma)-rpath$(comma)$(lib)) \
@@ -167,7 +169,7 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 
 include common/emulator/emulator.mk
 
--include $(wildcard build/*/*.d build/sanitized/*/*.d)
+-include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
 clean:
 	rm -rf build $(wildcard step[0-9][0-9])
@@ -249,6 +251,16 @@ build/tests/mutants-sanitized: $(patsubst build/%,build/sanitized/%, \
 		build/tests/mutants.o build/tests/fake_cuda.o $(HARNESS))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SANITIZE) -o $@ $^ -ldl -lpthread -lm
+
+# The same as if its kernels had been built with DEBUG=1.
+build/debug/%.o: %.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -DDEBUG_BUILD -MMD -MP -c $< -o $@
+
+build/tests/mutants-debug: build/tests/mutants.o build/tests/fake_cuda.o \
+		build/debug/common/program.o $(filter-out %/program.o,$(HARNESS))
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ -ldl -lpthread -lm
 
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@$(call need,prove,perl)

@@ -295,10 +295,12 @@ static int64_t at_least_one(int64_t number)
 struct shape shape_at(const struct options *options, int64_t index)
 {
     struct shape shape;
-    int64_t size = given_or(options->size, (int64_t)DEFAULT_SIZE << index);
+    int64_t size = options->size;
 
     if (options->sweep.step > 0)
         size = options->sweep.first + index * options->sweep.step;
+    else if (size == UNSET)
+        size = (int64_t)DEFAULT_SIZE << index;
     shape.m = given_or(options->m, size);
     shape.n = given_or(options->n, size);
     shape.k = given_or(options->k, size);

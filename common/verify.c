@@ -193,6 +193,12 @@ bool all_right(const struct verdict *verdict)
     return verdict->wrong == 0 && verdict->outside == 0;
 }
 
+// For printf: a double, and a NaN without a sign.
+static double shown(float value)
+{
+    return isnan(value) ? fabs((double)value) : (double)value;
+}
+
 static void report_elements(const struct verdict *verdict, const struct matrix *C)
 {
     const int64_t tiles_down = (C->rows + verdict->tile_m - 1) / verdict->tile_m;
@@ -200,10 +206,10 @@ static void report_elements(const struct verdict *verdict, const struct matrix *
     int i;
 
     fprintf(stderr, "        first: C[%" PRId64 "][%" PRId64 "] = %.9g, wanted %.9g",
-            verdict->first.row, verdict->first.col, (double)verdict->got, (double)verdict->want);
+            verdict->first.row, verdict->first.col, shown(verdict->got), shown(verdict->want));
     if (verdict->unwritten)
         fprintf(stderr, " (as before the launch: not written)");
-    else if (verdict->pass != PASS_EXACT && isfinite(verdict->got) && isfinite(verdict->want))
+    else if (verdict->tolerance > 0 && isfinite(verdict->got) && isfinite(verdict->want))
         fprintf(stderr, ", off by %.2g where rounding explains %.2g",
                 fabs((double)verdict->got - (double)verdict->want), verdict->tolerance);
     fprintf(stderr, "\n        in %" PRId64 " of %" PRId64 " tiles (%dx%d), row and column:",
@@ -219,20 +225,20 @@ static void report_outside(const struct verdict *verdict, const struct product *
     const char name = verdict->outside_matrix;
     const struct matrix *matrix = name == 'A' ? product->A : name == 'B' ? product->B : product->C;
     const struct position at = verdict->outside_first;
-    const char *where = "before the first row";
+    const char *where = "between two rows";
 
     if (is_element(matrix, at))
         where = "an input, never to be written";
-    else if (at.row >= matrix->rows || (at.row == matrix->rows - 1 && at.col >= matrix->cols))
+    else if (at.row < 0)
+        where = "before the first row";
+    else if (at.row >= matrix->rows - 1)
         where = "behind the last element";
-    else if (at.row >= 0)
-        where = "between two rows";
     fprintf(stderr,
-            "        %" PRId64 " words that are not C's were written, first: row %" PRId64
+            "        outside C: %" PRId64 " words changed, the first at row %" PRId64
             ", column %" PRId64 " of %c = %.9g\n"
-            "        (%c is %" PRId64 "x%" PRId64 ", ld%c = %" PRId64 ": that is %s)\n",
-            verdict->outside, at.row, at.col, name, (double)verdict->outside_got, name,
-            matrix->rows, matrix->cols, name + ('a' - 'A'), matrix->ld, where);
+            "        (%s: %c is %" PRId64 "x%" PRId64 ", ld%c = %" PRId64 ")\n",
+            verdict->outside, at.row, at.col, name, shown(verdict->outside_got), where, name,
+            matrix->rows, matrix->cols, name + ('a' - 'A'), matrix->ld);
 }
 
 void report_verdict(const struct verdict *verdict, const struct product *product)
@@ -240,9 +246,9 @@ void report_verdict(const struct verdict *verdict, const struct product *product
     const struct matrix *C = product->C;
 
     complain("WRONG at m=%" PRId64 " n=%" PRId64 " k=%" PRId64 " (%s): %" PRId64 " of %" PRId64
-             " elements wrong",
+             " elements wrong%s",
              C->rows, C->cols, product->A->cols, pass_name(verdict->pass), verdict->wrong,
-             C->rows * C->cols);
+             C->rows * C->cols, verdict->wrong == 0 ? ", but not only they were written" : "");
     if (verdict->wrong > 0)
         report_elements(verdict, C);
     if (verdict->outside > 0)

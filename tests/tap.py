@@ -11,7 +11,7 @@ _failures = 0
 
 
 def ok(passed, name, detail=""):
-    """Reports one test; `detail` is shown where it failed."""
+    """Reports one test and returns `passed`; `detail` is shown where it failed."""
     global _count, _failures
     _count += 1
     print(f"{'ok' if passed else 'not ok'} {_count} - {name}", flush=True)
@@ -19,6 +19,7 @@ def ok(passed, name, detail=""):
         _failures += 1
         for line in str(detail).splitlines():
             print(f"#   {line}", flush=True)
+    return passed
 
 
 def skip(name, reason):
