@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "emulation.h"
 
 static struct matrix describe(char name, int64_t rows, int64_t cols, int64_t ld, int64_t offset,
                               int64_t guard)
@@ -72,7 +73,7 @@ struct bench open_bench(const struct step *step, const struct options *options,
 
     CHECK_CUBLAS(cublasCreate(&bench.cublas));
     CHECK_CUBLAS(cublasSetMathMode(bench.cublas, CUBLAS_PEDANTIC_MATH));
-    bench.flush_bytes = 2 * (size_t)device->l2_bytes;
+    bench.flush_bytes = options->verify_only ? sizeof(float) : 2 * (size_t)device->l2_bytes;
     describe_matrices(&bench, &largest);
     check_memory(&bench, &largest);
     bench.A.words = allocate_words(&bench.A);
@@ -105,6 +106,14 @@ void close_bench(struct bench *bench)
     CHECK_CUBLAS(cublasDestroy(bench->cublas));
 }
 
+// What a step may touch of an allocation that was made for the largest shape.
+static void limit_to_elements(const struct matrix *matrix)
+{
+    const double words = matrix_span(matrix->rows, matrix->cols, matrix->ld);
+
+    limit_kernels(matrix_elements(matrix), (size_t)words * sizeof(float), matrix->name);
+}
+
 void set_shape(struct bench *bench, const struct shape *shape)
 {
     const struct step *step = bench->step;
@@ -117,6 +126,9 @@ void set_shape(struct bench *bench, const struct shape *shape)
              "grid of this device ends at cudaDevAttrMaxGridDimX = %d",
              shape->m, shape->n, tiles, step->tile_m, step->tile_n, bench->device->max_grid_x);
     describe_matrices(bench, shape);
+    limit_to_elements(&bench->A);
+    limit_to_elements(&bench->B);
+    limit_to_elements(&bench->C);
 }
 
 void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, uint64_t seed)

@@ -18,6 +18,7 @@
 
 enum {
     DEFAULT_SIZE = 1024, // and, with nothing said at all, twice and four times that as well
+    EMULATED_SIZE = 64,  // the same on the emulator, which is slower
     DEFAULT_SIZES = 3,
 };
 
@@ -44,7 +45,8 @@ struct option {
 static const struct option table[] = {
     {HEADING, "The problem (default: m = n = k = 1024, then 2048, then 4096)", "", 0, 0, 0, ""},
     {NUMBER, "-s", "SIZE", FIELD(size), 0, MAX_NUMBER, "m = n = k = SIZE"},
-    {NUMBER, "-m", "M", FIELD(m), 0, MAX_NUMBER, "rows of A and C (not given: SIZE, or 1024)"},
+    {NUMBER, "-m", "M", FIELD(m), 0, MAX_NUMBER,
+     "rows of A and C (not given: SIZE, or the default)"},
     {NUMBER, "-n", "N", FIELD(n), 0, MAX_NUMBER, "columns of B and C (likewise)"},
     {NUMBER, "-k", "K", FIELD(k), 0, MAX_NUMBER, "columns of A and rows of B (likewise)"},
     {NUMBER, "--lda", "L", FIELD(lda), 1, MAX_NUMBER, "elements from a row of A to the next (k)"},
@@ -73,6 +75,14 @@ static const struct option table[] = {
      "allocate what the matrices need and no word more, so that\n"
      "compute-sanitizer sees every read past an end"},
     {NUMBER, "--device", "ID", FIELD(device), 0, INT32_MAX, "run on this GPU (0)"},
+
+    {HEADING, "The emulator, which runs where there is no GPU (64, then 128, then 256)", "", 0, 0,
+     0, ""},
+    {FLAG, "--emulate", "", FIELD(emulate), 0, 0, "use it even where there is a GPU"},
+    {NUMBER, "--schedule", "S", FIELD(schedule), 0, MAX_NUMBER,
+     "run warps and blocks in another order (0: one after the other)"},
+    {NUMBER, "--shared-base", "B", FIELD(shared_base), 0, 1 << 20,
+     "the address of shared memory (1024 from sm_90 on, 0 before)"},
 
     {HEADING, "Output", "", 0, 0, 0, ""},
     {TEXT, "--csv", "FILE", FIELD(csv), 0, 0, "also write one line a size, with every figure"},
@@ -245,6 +255,9 @@ static bool check_together(struct options *options)
         return refuse(options, "--verify-only and --no-verify together leave nothing to do");
     if (options->verify_only && options->power)
         return refuse(options, "--power measures, --verify-only does not: leave one of them out");
+    if (options->shared_base != UNSET && options->shared_base % 128 != 0)
+        return refuse(options, "--shared-base %" PRId64 " is no multiple of 128",
+                      options->shared_base);
     if (options->csv != NULL && options->json != NULL && strcmp(options->csv, options->json) == 0)
         return refuse(options, "--csv and --json name the same file: '%s'", options->csv);
     return check_leading_dimension(options, 'a', options->lda, 'k', largest.k) &&
@@ -252,7 +265,7 @@ static bool check_together(struct options *options)
            check_leading_dimension(options, 'c', options->ldc, 'n', largest.n);
 }
 
-bool parse_options(struct options *options, int argc, char **argv)
+bool parse_options(struct options *options, bool emulated, int argc, char **argv)
 {
     int i;
 
@@ -265,7 +278,9 @@ bool parse_options(struct options *options, int argc, char **argv)
                                 .ldc = UNSET,
                                 .alpha = 1,
                                 .repeats = UNSET,
-                                .seed = 1};
+                                .seed = 1,
+                                .shared_base = UNSET,
+                                .default_size = emulated ? EMULATED_SIZE : DEFAULT_SIZE};
     for (i = 1; i < argc; i++) {
         if (!parse_option(options, argc, argv, &i))
             return false;
@@ -300,7 +315,7 @@ struct shape shape_at(const struct options *options, int64_t index)
     if (options->sweep.step > 0)
         size = options->sweep.first + index * options->sweep.step;
     else if (size == UNSET)
-        size = (int64_t)DEFAULT_SIZE << index;
+        size = options->default_size << index;
     shape.m = given_or(options->m, size);
     shape.n = given_or(options->n, size);
     shape.k = given_or(options->k, size);

@@ -34,15 +34,19 @@ struct options {
     int64_t repeats; // timed pairs of launches; UNSET: until the spread is small
     int64_t seed;
     int64_t device;
+    bool emulate;           // run on the emulator even where there is a GPU
+    int64_t schedule;       // of the emulator: 0 in order, else a permutation of warps and blocks
+    int64_t shared_base;    // of the emulator: where shared memory starts; UNSET: as the GPU has it
+    int64_t default_size;   // the first of the sizes that run where none is given
     const char *csv, *json; // paths; NULL where not given
     bool list, help, version;
     char error[200]; // what is wrong with the command line, and what is allowed
 };
 
-// Reads the command line. Returns false where it is no good, and options->error says why in one
-// line. The strings in `options` are those of argv. Numbers are read in the C locale: the program
-// never calls setlocale.
-bool parse_options(struct options *options, int argc, char **argv);
+// Reads the command line; `emulated` says which program's. Returns false where it is no good, and
+// options->error says why in one line. The strings in `options` are those of argv. Numbers are read
+// in the C locale: the program never calls setlocale.
+bool parse_options(struct options *options, bool emulated, int argc, char **argv);
 
 // How many shapes a run goes through, and each of them in ascending order: the last is the largest.
 int64_t shape_count(const struct options *options);

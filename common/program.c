@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "emulation.h"
 #include "nvml.h"
 #include "passes.h"
 #include "report.h"
@@ -189,6 +190,23 @@ static void list_step(const struct options *options, const struct step *step)
     print_setting(&setting);
 }
 
+// On the GPU, or on the emulator where that has been asked for or there is no GPU.
+static enum exit_code run_step(struct options *options, const struct step *step, char **argv)
+{
+    if (emulated())
+        prepare_emulation(options);
+    else if (options->emulate || count_devices() == 0)
+        become_twin(argv);
+    if (options->emulate && !emulated())
+        fail(EXIT_CUDA, "--emulate: build/%s-emulated is not there: make %s", program_name,
+             program_name);
+    if (!options->list)
+        return run_all(options, step);
+    list_step(options, step);
+    check_stdout();
+    return EXIT_VERIFIED;
+}
+
 int run_program(const struct step *step, int argc, char **argv)
 {
     struct options options;
@@ -196,7 +214,7 @@ int run_program(const struct step *step, int argc, char **argv)
     set_program_name(step->number);
     use_plain_float32();
     catch_signals();
-    if (!parse_options(&options, argc, argv))
+    if (!parse_options(&options, emulated(), argc, argv))
         fail(EXIT_USAGE, "%s", options.error);
     if (debug_build && (options.no_verify || options.power))
         fail(EXIT_USAGE, "debug build: no rates, so without --no-verify and --power");
@@ -205,10 +223,8 @@ int run_program(const struct step *step, int argc, char **argv)
     else if (options.version)
         printf("%s (%s), CUDA %s, cuBLAS %s\n", program_name, step->title, cuda_version(),
                cublas_version());
-    else if (options.list)
-        list_step(&options, step);
     else
-        return run_all(&options, step);
+        return run_step(&options, step, argv);
     check_stdout();
     return EXIT_VERIFIED;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "emulation.h"
 
 // "12.34", or a dash for a number that there is not, right-aligned behind a space.
 static void print_number(int width, int decimals, double number)
@@ -71,8 +72,12 @@ void print_setting(const struct setting *setting)
         print_kernels_without_device(setting->step);
         return;
     }
-    printf("device   %s, sm_%d, %d SMs, driver %s, CUDA %s, cuBLAS %s\n", device->name,
-           device->capability, device->sms, device->driver, cuda_version(), cublas_version());
+    if (emulated())
+        printf("device   %s (the GPU is emulated: all checks, no rates), CUDA %s\n", device->name,
+               cuda_version());
+    else
+        printf("device   %s, sm_%d, %d SMs, driver %s, CUDA %s, cuBLAS %s\n", device->name,
+               device->capability, device->sms, device->driver, cuda_version(), cublas_version());
     for (i = 0; i < setting->kernel_count; i++)
         print_kernel(&setting->kernels[i]);
 }

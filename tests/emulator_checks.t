@@ -98,6 +98,7 @@ CASES = {
         "memory_leak": r"leak: 1 allocation of 400 bytes",
         "unknown_executed": r"unknown instruction: .*objects.cu:\d+ \(PTX line \d+: nanosleep.u32 10\)",
         "unknown_stepped_over": RIGHT,
+        "poison": RIGHT,
     },
 }
 

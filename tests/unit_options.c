@@ -20,7 +20,7 @@ static bool parse(struct options *options, const char *line)
     snprintf(copy, sizeof copy, "%s", line);
     while ((word = strtok_r(rest, " ", &rest)) != NULL && count < MAX_WORDS)
         words[count++] = word;
-    return parse_options(options, count, words);
+    return parse_options(options, false, count, words);
 }
 
 static bool same_shape(struct shape shape, int64_t m, int64_t n, int64_t k, int64_t lda,

@@ -29,7 +29,7 @@ build/tests/emulator/%.o: tests/emulator/%.cu build/nvcc-flags
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
-$(EMULATOR_CASES): %: %.o $(EMULATOR)
+$(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 

@@ -1,6 +1,7 @@
 // Texture objects, what is never freed, instructions that nobody knows, and where shared memory
 // starts.
 #include "cases.h"
+#include "poison.h"
 
 static __global__ void fetch(float4 *out, cudaTextureObject_t texture, int offset)
 {
@@ -125,6 +126,13 @@ static void buffer_switch(void)
     cudaFree(out);
 }
 
+// The harness's own kernel: it takes all the shared memory that a block may have.
+static void poison(void)
+{
+    if (poison_shared_memory(NULL) != cudaSuccess)
+        exit(1);
+}
+
 static const struct test_case cases[] = {
     {"texture_edges", texture_edges},
     {"texture_destroyed", texture_destroyed},
@@ -134,6 +142,7 @@ static const struct test_case cases[] = {
     {"unknown_executed", unknown_executed},
     {"unknown_stepped_over", unknown_stepped_over},
     {"buffer_switch", buffer_switch},
+    {"poison", poison},
     {NULL, NULL},
 };
 

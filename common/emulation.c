@@ -1,0 +1,54 @@
+#include "emulation.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "emulator/emulator.h"
+
+// Only twins have these.
+extern struct emulator_settings emulator_settings __attribute__((weak));
+void emulator_limit(const void *first, size_t bytes, const char *name) __attribute__((weak));
+
+bool emulated(void)
+{
+    return &emulator_settings != NULL;
+}
+
+void prepare_emulation(struct options *options)
+{
+    if (options->no_verify || options->power)
+        fail(EXIT_USAGE, "the emulator verifies and measures nothing: leave out %s",
+             options->power ? "--power" : "--no-verify");
+    options->verify_only = true;
+    options->no_guards = true; // the emulator sees every access outside a matrix by itself
+    emulator_settings.program = program_name;
+    emulator_settings.shared_base = options->shared_base;
+    emulator_settings.schedule = (uint64_t)options->schedule;
+}
+
+void become_twin(char **argv)
+{
+    char self[4096];
+    char copy[4096];
+    char twin[2 * sizeof self];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (length <= 0)
+        return;
+    self[length] = '\0';
+    strcpy(copy, self);
+    snprintf(twin, sizeof twin, "%s/build/%s-emulated", dirname(copy), basename(self));
+    fflush(stdout);
+    execv(twin, argv);
+}
+
+void limit_kernels(const void *first, size_t bytes, char name)
+{
+    const char text[] = {name, '\0'};
+
+    if (emulated())
+        emulator_limit(first, bytes, text);
+}

@@ -1,0 +1,28 @@
+// Where the program runs: on a GPU, or on the emulator in common/emulator.
+//
+// Each program has a twin in build/, made of the same objects and linked with the emulator in place
+// of the CUDA runtime and cuBLAS. The program starts its twin where there is no GPU.
+#ifndef EMULATION_H
+#define EMULATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "options.h"
+
+// Whether this is a twin.
+bool emulated(void);
+
+// In a twin: makes the options that the emulator has its settings, and of a run what the emulator
+// can do, which is to verify. Ends the program where the options ask for a measurement.
+void prepare_emulation(struct options *options);
+
+// In a program that is no twin: goes on as its twin, with the same command line. Returns only where
+// there is none.
+void become_twin(char **argv);
+
+// In a twin: kernels may touch these bytes of the allocation that they are in, and no others.
+// Messages call them `name`.
+void limit_kernels(const void *first, size_t bytes, char name);
+
+#endif
