@@ -239,23 +239,31 @@ static uint32_t special_value(const struct warp *warp, enum special special, int
     return values[special];
 }
 
+static void set_constant(struct warp *warp, const struct constant *constant)
+{
+    uint8_t *slot = warp->file + (size_t)SLOT_BYTES * constant->slot;
+    for (int l = 0; l < LANES; l++) {
+        uint64_t value =
+            constant->value + (constant->shared ? warp->block->launch->shared_base : 0);
+        if (constant->special != SPECIAL_NONE)
+            value = special_value(warp, constant->special, l);
+        if (constant->kind == REGISTER_64)
+            ((uint64_t *)(void *)slot)[l] = value;
+        else if (constant->kind == REGISTER_32)
+            ((uint32_t *)(void *)slot)[l] = (uint32_t)value;
+        else
+            warp->predicates[constant->slot] = value != 0 ? ALL_LANES : 0;
+    }
+}
+
+// Nothing writes to constants: all but the block's position stay from block to block.
 static void set_constants(struct warp *warp)
 {
-    const struct launch *launch = warp->block->launch;
-    for (int i = 0; i < launch->code->constant_count; i++) {
-        const struct constant *constant = &launch->code->constants[i];
-        uint8_t *slot = warp->file + (size_t)SLOT_BYTES * constant->slot;
-        for (int l = 0; l < LANES; l++) {
-            uint64_t value = constant->value + (constant->shared ? launch->shared_base : 0);
-            if (constant->special != SPECIAL_NONE)
-                value = special_value(warp, constant->special, l);
-            if (constant->kind == REGISTER_64)
-                ((uint64_t *)(void *)slot)[l] = value;
-            else if (constant->kind == REGISTER_32)
-                ((uint32_t *)(void *)slot)[l] = (uint32_t)value;
-            else
-                warp->predicates[constant->slot] = value != 0 ? ALL_LANES : 0;
-        }
+    const struct code *code = warp->block->launch->code;
+    for (int i = 0; i < code->constant_count; i++) {
+        const enum special special = code->constants[i].special;
+        if (!warp->block->used || (special >= SPECIAL_CTAID && special < SPECIAL_NCTAID))
+            set_constant(warp, &code->constants[i]);
     }
 }
 
@@ -286,6 +294,7 @@ static void start_block(struct block *block)
                ((block->shared_bytes >> launch->code->granule_shift) + 1) * sizeof *block->shadow);
     for (int i = 0; i < block->warp_count; i++)
         start_warp(&block->warps[i]);
+    block->used = true;
 }
 
 // The first fragment that waits at a barrier, of any warp; NULL where none does.

@@ -129,6 +129,7 @@ struct block {
     uint64_t place; // in the schedule
     uint64_t index; // x + grid.x * (y + grid.y * z)
     struct position position;
+    bool used; // has run a block before
     struct warp *warps;
     int warp_count;
     uint8_t *shared;
