@@ -119,7 +119,7 @@ void set_shape(struct bench *bench, const struct shape *shape)
     describe_matrices(bench, shape);
 }
 
-void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, uint64_t seed)
+void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, int64_t seed)
 {
     const int64_t words = matrix_words(matrix);
     int64_t first, count;

@@ -42,7 +42,7 @@ void close_bench(struct bench *bench);
 void set_shape(struct bench *bench, const struct shape *shape);
 
 // Writes a matrix's whole allocation on the device as `content` and `seed` say (see matrix.h).
-void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, uint64_t seed);
+void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, int64_t seed);
 
 // Copies all words of C's allocation between it, `want` and `scratch`.
 void copy_like_c(struct bench *bench, float *to, const float *from);

@@ -31,8 +31,8 @@ struct matrix {
     int64_t offset;     // elements from an aligned address to the first
     int64_t guard;      // words before and after: GUARD_WORDS or 0
     enum content content;
-    int64_t bound; // of CONTENT_ODD: odd, >= 1
-    uint64_t seed;
+    int bound; // of CONTENT_ODD: odd, >= 1
+    int64_t seed;
     float *words; // device memory: the whole allocation
 };
 
@@ -42,8 +42,11 @@ struct position {
 };
 
 struct position position_of(const struct matrix *matrix, int64_t word);
-void next_position(const struct matrix *matrix, struct position *at);
 bool is_element(const struct matrix *matrix, struct position at);
+
+// How many words from `at` on, up to `most`, are in the same row and as it is: elements, or
+// padding.
+int64_t run_length(const struct matrix *matrix, struct position at, int64_t most);
 
 // Words from the first to the last element, padding included; and of the whole allocation. As a
 // double, because nothing has checked yet that the matrix can exist.

@@ -13,7 +13,7 @@ struct product current_product(const struct bench *bench, float alpha, float bet
 }
 
 void fill_product(struct bench *bench, const struct product *product, enum content content,
-                  uint64_t seed)
+                  int64_t seed)
 {
     const enum content operands = reads_no_operands(product) ? CONTENT_NOTHING : content;
 
@@ -112,7 +112,7 @@ static bool run_pass(struct bench *bench, enum pass pass, enum content content, 
 
     if (interrupted())
         return true;
-    fill_product(bench, &product, content, (uint64_t)bench->options->seed);
+    fill_product(bench, &product, content, bench->options->seed);
     if (!wants_reference(pass, &product))
         launch_cublas(bench, alpha, beta, bench->want);
     problem = prepare_step(bench, alpha, beta);

@@ -52,7 +52,7 @@ void measure_power(struct bench *bench, float alpha, float beta, const struct ti
     struct consumption taken;
     int who;
 
-    fill_product(bench, &product, CONTENT_UNIFORM, (uint64_t)bench->options->seed + 1);
+    fill_product(bench, &product, CONTENT_UNIFORM, bench->options->seed + 1);
     copy_like_c(bench, bench->scratch, bench->C.words);
     for (who = STEP_SIDE; who < SIDES; who++) {
         const int batch = (int)ceil(BATCH_SECONDS / (timing->time[who].median / 1e3));

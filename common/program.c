@@ -75,7 +75,7 @@ static void measure(struct bench *bench, const struct setting *setting, struct r
         record->timed = false;
         outcome->impossible = true;
     } else if (options->power && !interrupted()) {
-        show_progress("power");
+        show_progress("power and energy, 7 s");
         measure_power(bench, options->alpha, options->beta, &record->timing, record->power);
         record->power_measured = true;
     }
@@ -91,7 +91,8 @@ static void run_shape(struct bench *bench, const struct setting *setting, const 
                             .exact = plan_exact_pass(shape->k, options->alpha, options->beta),
                             .special_pass = verify && has_special_pass(shape)};
 
-    show_progress("m=%" PRId64 " n=%" PRId64 " k=%" PRId64 " ...", shape->m, shape->n, shape->k);
+    show_progress("size %" PRId64 " of %" PRId64 ": m=%" PRId64 " n=%" PRId64 " k=%" PRId64,
+                  outcome->done + 1, shape_count(options), shape->m, shape->n, shape->k);
     set_shape(bench, shape);
     if (verify && !verify_step(bench, shape, options->alpha, options->beta, &record.exact))
         record.verification = WRONG;
@@ -187,6 +188,9 @@ static void list_step(const struct options *options, const struct step *step)
             setting.kernel_count = query_kernels(step, &device, setting.kernels);
     }
     print_setting(&setting);
+    if (setting.device != NULL && setting.kernel_count == 0)
+        print_note("kernel   none that this device can run: they need compute capability %d.%d",
+                   step->minimum_capability / 10, step->minimum_capability % 10);
 }
 
 int run_program(const struct step *step, int argc, char **argv)
