@@ -127,7 +127,8 @@ static void print_notes(const struct setting *setting, const struct outcome *out
         print_note("note: debug build: no rates");
     else if (outcome->nothing_multiplied && !options->verify_only)
         print_note("note: no rate where nothing is multiplied (m, n, k or alpha is 0)");
-    if (!options->no_verify && (exact->alpha != options->alpha || exact->beta != options->beta))
+    if (outcome->done > 0 && !options->no_verify &&
+        (exact->alpha != options->alpha || exact->beta != options->beta))
         print_note("note: the exact pass took alpha = %g and beta = %g, for sums without rounding",
                    (double)exact->alpha, (double)exact->beta);
 }
