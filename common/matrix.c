@@ -109,17 +109,18 @@ int64_t run_length(const struct matrix *matrix, struct position at, int64_t most
     return end - at.col < most ? end - at.col : most;
 }
 
-double matrix_span(int64_t rows, int64_t cols, int64_t ld)
+double words_needed(const struct matrix *matrix)
 {
-    return rows > 0 && cols > 0 ? (double)(rows - 1) * (double)ld + (double)cols : 0;
+    const double around = (double)matrix->offset + 2 * (double)matrix->guard;
+
+    if (matrix->rows == 0 || matrix->cols == 0)
+        return fmax(around, 1); // so that the matrix has an address
+    return around + (double)(matrix->rows - 1) * (double)matrix->ld + (double)matrix->cols;
 }
 
 int64_t matrix_words(const struct matrix *matrix)
 {
-    const int64_t words = (int64_t)matrix_span(matrix->rows, matrix->cols, matrix->ld) +
-                          matrix->offset + 2 * matrix->guard;
-
-    return words > 0 ? words : 1; // so that the matrix has an address
+    return (int64_t)words_needed(matrix); // exact: what fits in memory has less than 53 bits
 }
 
 void matrix_image(const struct matrix *matrix, int64_t first, int64_t count, float *out)

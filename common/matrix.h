@@ -48,9 +48,9 @@ bool is_element(const struct matrix *matrix, struct position at);
 // padding.
 int64_t run_length(const struct matrix *matrix, struct position at, int64_t most);
 
-// Words from the first to the last element, padding included; and of the whole allocation. As a
-// double, because nothing has checked yet that the matrix can exist.
-double matrix_span(int64_t rows, int64_t cols, int64_t ld);
+// Words of the whole allocation: as a number that nobody has checked yet against memory, and as one
+// that fits there.
+double words_needed(const struct matrix *matrix);
 int64_t matrix_words(const struct matrix *matrix);
 
 // The value that an element holds (not for CONTENT_NOTHING), and the canary at a word.

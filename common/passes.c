@@ -38,13 +38,6 @@ static const float *download(struct bench *bench, int buffer, const float *words
     return bench->staging[buffer];
 }
 
-static int64_t chunk_size(const struct matrix *matrix, int64_t first)
-{
-    const int64_t left = matrix_words(matrix) - first;
-
-    return left < STAGING_WORDS ? left : STAGING_WORDS;
-}
-
 static void judge_input(struct bench *bench, struct verdict *verdict, const struct matrix *matrix)
 {
     int64_t first, count;

@@ -19,7 +19,7 @@ static const bool debug_build = false;
 // What a whole run has come to.
 struct outcome {
     int64_t done; // shapes
-    bool wrong, impossible, nothing_multiplied;
+    bool wrong, impossible, nothing_multiplied, no_power;
     unsigned long long throttle;
     struct exact_plan exact; // of the last shape: the factors are the same in all
 };
@@ -76,8 +76,9 @@ static void measure(struct bench *bench, const struct setting *setting, struct r
         outcome->impossible = true;
     } else if (options->power && !interrupted()) {
         show_progress("power and energy, 7 s");
-        measure_power(bench, options->alpha, options->beta, &record->timing, record->power);
-        record->power_measured = true;
+        record->power_measured =
+            measure_power(bench, options->alpha, options->beta, &record->timing, record->power);
+        outcome->no_power |= !record->power_measured;
     }
 }
 
@@ -88,8 +89,7 @@ static void run_shape(struct bench *bench, const struct setting *setting, const 
     const bool verify = !options->no_verify;
     struct record record = {.shape = *shape,
                             .verification = verify ? VERIFIED : NOT_VERIFIED,
-                            .exact = plan_exact_pass(shape->k, options->alpha, options->beta),
-                            .special_pass = verify && has_special_pass(shape)};
+                            .exact = plan_exact_pass(shape->k, options->alpha, options->beta)};
 
     show_progress("size %" PRId64 " of %" PRId64 ": m=%" PRId64 " n=%" PRId64 " k=%" PRId64,
                   outcome->done + 1, shape_count(options), shape->m, shape->n, shape->k);
@@ -123,6 +123,8 @@ static void print_notes(const struct setting *setting, const struct outcome *out
     name_throttle_reasons(outcome->throttle, reasons, sizeof reasons);
     if (reasons[0] != '\0')
         print_note("note: the clocks were held back: %s", reasons);
+    if (outcome->no_power)
+        print_note("note: no power: NVML (libnvidia-ml.so.1) is not here, or does not tell it");
     if (debug_build)
         print_note("note: debug build: no rates");
     else if (outcome->nothing_multiplied && !options->verify_only)

@@ -247,7 +247,7 @@ static void report_outside(const struct verdict *verdict, const struct product *
     else if (at.row >= matrix->rows - 1)
         where = "behind the last element";
     fprintf(stderr,
-            "        outside C: %" PRId64 " words changed, the first at row %" PRId64
+            "        words changed outside C: %" PRId64 ", the first at row %" PRId64
             ", column %" PRId64 " of %c = %.9g\n"
             "        (%s: %c is %" PRId64 "x%" PRId64 ", ld%c = %" PRId64 ")\n",
             verdict->outside, at.row, at.col, name, shown(verdict->outside_got), where, name,
@@ -261,7 +261,7 @@ void report_verdict(const struct verdict *verdict, const struct product *product
     complain("WRONG at m=%" PRId64 " n=%" PRId64 " k=%" PRId64 " (%s): %" PRId64 " of %" PRId64
              " elements wrong%s",
              C->rows, C->cols, product->A->cols, pass_name(verdict->pass), verdict->wrong,
-             C->rows * C->cols, verdict->wrong == 0 ? ", but not only they were written" : "");
+             C->rows * C->cols, verdict->wrong == 0 ? ", but memory outside C was changed" : "");
     if (verdict->wrong > 0)
         report_elements(verdict, C);
     if (verdict->outside > 0)
