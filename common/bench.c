@@ -5,36 +5,26 @@
 #include "check.h"
 #include "emulation.h"
 
-static struct matrix describe(char name, int64_t rows, int64_t cols, int64_t ld, int64_t offset,
-                              int64_t guard)
+// The description only: the memory stays what it is.
+static void describe(struct matrix *matrix, char name, int64_t rows, int64_t cols, int64_t ld,
+                     int64_t offset, int64_t guard)
 {
-    struct matrix matrix = {
-        .name = name, .rows = rows, .cols = cols, .ld = ld, .offset = offset, .guard = guard};
-
-    return matrix;
+    matrix->name = name;
+    matrix->rows = rows;
+    matrix->cols = cols;
+    matrix->ld = ld;
+    matrix->offset = offset;
+    matrix->guard = guard;
 }
 
-// The descriptions without the memory, which stays what it is.
 static void describe_matrices(struct bench *bench, const struct shape *shape)
 {
     const int64_t *offset = bench->options->offset;
     const int64_t guard = bench->options->no_guards ? 0 : GUARD_WORDS;
-    float *const a_words = bench->A.words, *const b_words = bench->B.words;
-    float *const c_words = bench->C.words;
 
-    bench->A = describe('A', shape->m, shape->k, shape->lda, offset[0], guard);
-    bench->B = describe('B', shape->k, shape->n, shape->ldb, offset[1], guard);
-    bench->C = describe('C', shape->m, shape->n, shape->ldc, offset[2], guard);
-    bench->A.words = a_words;
-    bench->B.words = b_words;
-    bench->C.words = c_words;
-}
-
-// The words of an allocation, which may be more than can be counted in 64 bits.
-static double words_needed(const struct matrix *matrix)
-{
-    return matrix_span(matrix->rows, matrix->cols, matrix->ld) + (double)matrix->offset +
-           2 * (double)matrix->guard;
+    describe(&bench->A, 'A', shape->m, shape->k, shape->lda, offset[0], guard);
+    describe(&bench->B, 'B', shape->k, shape->n, shape->ldb, offset[1], guard);
+    describe(&bench->C, 'C', shape->m, shape->n, shape->ldc, offset[2], guard);
 }
 
 static void check_memory(const struct bench *bench, const struct shape *shape)
@@ -131,15 +121,20 @@ void set_shape(struct bench *bench, const struct shape *shape)
     limit_to_elements(&bench->C);
 }
 
-void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, uint64_t seed)
+int64_t chunk_size(const struct matrix *matrix, int64_t first)
 {
-    const int64_t words = matrix_words(matrix);
+    const int64_t left = matrix_words(matrix) - first;
+
+    return left < STAGING_WORDS ? left : STAGING_WORDS;
+}
+
+void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, int64_t seed)
+{
     int64_t first, count;
 
     matrix->content = content;
     matrix->seed = seed;
-    for (first = 0; first < words; first += count) {
-        count = words - first < STAGING_WORDS ? words - first : STAGING_WORDS;
+    for (first = 0; (count = chunk_size(matrix, first)) > 0; first += count) {
         matrix_image(matrix, first, count, bench->staging[0]);
         CHECK_CUDA(cudaMemcpy(matrix->words + first, bench->staging[0],
                               (size_t)count * sizeof(float), cudaMemcpyHostToDevice));

@@ -41,8 +41,11 @@ void close_bench(struct bench *bench);
 // the step needs more blocks than a grid can have, one line with the limit, and exit 3.
 void set_shape(struct bench *bench, const struct shape *shape);
 
+// How many words of an allocation the host handles at a time, from word `first` on; 0 at its end.
+int64_t chunk_size(const struct matrix *matrix, int64_t first);
+
 // Writes a matrix's whole allocation on the device as `content` and `seed` say (see matrix.h).
-void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, uint64_t seed);
+void fill_matrix(struct bench *bench, struct matrix *matrix, enum content content, int64_t seed);
 
 // Copies all words of C's allocation between it, `want` and `scratch`.
 void copy_like_c(struct bench *bench, float *to, const float *from);

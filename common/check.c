@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char step_program_name[16];
 const char *program_name = "sgemm";
@@ -17,6 +18,7 @@ void set_program_name(int step_number)
 static void complain_list(const char *format, va_list arguments)
 {
     fflush(stdout);
+    hide_progress();
     fprintf(stderr, "%s: ", program_name);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
@@ -59,4 +61,22 @@ void check_cublas(cublasStatus_t status, const char *call, const char *file, int
 {
     if (status != CUBLAS_STATUS_SUCCESS)
         fail_call(call, file, line, cublasGetStatusName(status), cublasGetStatusString(status));
+}
+
+void show_progress(const char *format, ...)
+{
+    va_list arguments;
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    hide_progress();
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+}
+
+void hide_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr); // back to the line's start, and erase it
 }

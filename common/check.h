@@ -1,5 +1,5 @@
-// Exit codes, and the one way to report an error: a line on stderr that starts with the program's
-// name.
+// Exit codes, and what goes to stderr: errors, in lines that start with the program's name, and
+// progress.
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -36,5 +36,9 @@ void fail(enum exit_code code, const char *format, ...)
 
 void check_cuda(cudaError_t error, const char *call, const char *file, int line);
 void check_cublas(cublasStatus_t status, const char *call, const char *file, int line);
+
+// What is going on, where stderr is a terminal. The next text replaces it, and so does an error.
+void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void hide_progress(void);
 
 #endif

@@ -31,8 +31,8 @@ struct matrix {
     int64_t offset;     // elements from an aligned address to the first
     int64_t guard;      // words before and after: GUARD_WORDS or 0
     enum content content;
-    int64_t bound; // of CONTENT_ODD: odd, >= 1
-    uint64_t seed;
+    int bound; // of CONTENT_ODD: odd, >= 1
+    int64_t seed;
     float *words; // device memory: the whole allocation
 };
 
@@ -42,12 +42,15 @@ struct position {
 };
 
 struct position position_of(const struct matrix *matrix, int64_t word);
-void next_position(const struct matrix *matrix, struct position *at);
 bool is_element(const struct matrix *matrix, struct position at);
 
-// Words from the first to the last element, padding included; and of the whole allocation. As a
-// double, because nothing has checked yet that the matrix can exist.
-double matrix_span(int64_t rows, int64_t cols, int64_t ld);
+// How many words from `at` on, up to `most`, are in the same row and as it is: elements, or
+// padding.
+int64_t run_length(const struct matrix *matrix, struct position at, int64_t most);
+
+// Words of the whole allocation: as a number that nobody has checked yet against memory, and as one
+// that fits there.
+double words_needed(const struct matrix *matrix);
 int64_t matrix_words(const struct matrix *matrix);
 
 // The value that an element holds (not for CONTENT_NOTHING), and the canary at a word.

@@ -43,10 +43,9 @@ struct option {
 };
 
 static const struct option table[] = {
-    {HEADING, "The problem (default: m = n = k = 1024, then 2048, then 4096)", "", 0, 0, 0, ""},
+    {HEADING, "The problem (m = n = k = 1024, then 2048, then 4096)", "", 0, 0, 0, ""},
     {NUMBER, "-s", "SIZE", FIELD(size), 0, MAX_NUMBER, "m = n = k = SIZE"},
-    {NUMBER, "-m", "M", FIELD(m), 0, MAX_NUMBER,
-     "rows of A and C (not given: SIZE, or the default)"},
+    {NUMBER, "-m", "M", FIELD(m), 0, MAX_NUMBER, "rows of A and C (SIZE, or else 1024)"},
     {NUMBER, "-n", "N", FIELD(n), 0, MAX_NUMBER, "columns of B and C (likewise)"},
     {NUMBER, "-k", "K", FIELD(k), 0, MAX_NUMBER, "columns of A and rows of B (likewise)"},
     {NUMBER, "--lda", "L", FIELD(lda), 1, MAX_NUMBER, "elements from a row of A to the next (k)"},
@@ -65,11 +64,10 @@ static const struct option table[] = {
     {FLAG, "--verify-only", "", FIELD(verify_only), 0, 0, "check the results, time nothing"},
     {FLAG, "--no-verify", "", FIELD(no_verify), 0, 0,
      "time without checking: rates are marked \"not verified\""},
-    {FLAG, "--warm", "", FIELD(warm), 0, 0,
-     "keep the operands in L2 between runs (default: it is flushed)"},
+    {FLAG, "--warm", "", FIELD(warm), 0, 0, "keep the operands in L2 between runs (it is flushed)"},
     {NUMBER, "--repeats", "N", FIELD(repeats), 1, MAX_REPEATS,
-     "time N pairs of runs (default: until the spread of both is\n"
-     "under 0.25 %, at least 15 pairs, at most 1000 or 2 s)"},
+     "time N pairs of runs (until the spread of both is under\n"
+     "0.25 %, at least 15 pairs; at most 1000, or 2 s)"},
     {FLAG, "--power", "", FIELD(power), 0, 0, "then 3 s more of each, for watts and joules"},
     {FLAG, "--no-guards", "", FIELD(no_guards), 0, 0,
      "allocate what the matrices need and no word more, so that\n"
@@ -342,9 +340,10 @@ void print_help(const char *program, const char *title)
 {
     const struct option *option;
 
-    printf("usage: ./%s [options]          each as \"--option value\" or \"--option=value\"\n\n"
+    printf("usage: ./%s [--option value or --option=value ...]\n\n"
            "%s: C := alpha * A * B + beta * C, in float32.\n"
-           "The step is verified against cuBLAS, and only then timed, side by side with it.\n",
+           "The step is verified against cuBLAS, and only then timed, side by side with it.\n"
+           "What holds where an option is not given is in parentheses.\n",
            program, title);
     for (option = table; option < table + OPTIONS; option++) {
         if (option->kind == HEADING)

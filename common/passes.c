@@ -14,7 +14,7 @@ struct product current_product(const struct bench *bench, float alpha, float bet
 }
 
 void fill_product(struct bench *bench, const struct product *product, enum content content,
-                  uint64_t seed)
+                  int64_t seed)
 {
     const enum content operands = reads_no_operands(product) ? CONTENT_NOTHING : content;
 
@@ -37,13 +37,6 @@ static const float *download(struct bench *bench, int buffer, const float *words
     CHECK_CUDA(cudaMemcpy(bench->staging[buffer], words + first, (size_t)count * sizeof(float),
                           cudaMemcpyDeviceToHost));
     return bench->staging[buffer];
-}
-
-static int64_t chunk_size(const struct matrix *matrix, int64_t first)
-{
-    const int64_t left = matrix_words(matrix) - first;
-
-    return left < STAGING_WORDS ? left : STAGING_WORDS;
 }
 
 static void judge_input(struct bench *bench, struct verdict *verdict, const struct matrix *matrix)
@@ -113,7 +106,7 @@ static bool run_pass(struct bench *bench, enum pass pass, enum content content, 
 
     if (interrupted())
         return true;
-    fill_product(bench, &product, content, (uint64_t)bench->options->seed);
+    fill_product(bench, &product, content, bench->options->seed);
     if (!wants_reference(pass, &product))
         launch_cublas(bench, alpha, beta, bench->want);
     problem = prepare_step(bench, alpha, beta);

@@ -13,7 +13,7 @@ struct product current_product(const struct bench *bench, float alpha, float bet
 // Fills A, B and C for one product. What the product does not read is filled with NaN: A and B
 // where alpha or k is 0, C where beta is. Sets cuBLAS's copy of C, bench->want, to the same.
 void fill_product(struct bench *bench, const struct product *product, enum content content,
-                  uint64_t seed);
+                  int64_t seed);
 
 // Compares C after the step's launch with what is wanted, and A, B and all padding with what they
 // were; says on stderr what is wrong. What is wanted is cuBLAS's result in bench->want, or the

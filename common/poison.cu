@@ -2,7 +2,7 @@
 // shared memory before it has written it gives NaN, and not by luck the right result.
 #include "poison.h"
 
-static __global__ void sgemm_poison(int words)
+static __global__ void poison_kernel(int words)
 {
     extern __shared__ volatile unsigned shared_words[]; // volatile: stores that nobody reads stay
 
@@ -22,10 +22,10 @@ cudaError_t poison_shared_memory(cudaStream_t stream)
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
     if (error == cudaSuccess)
-        error = cudaFuncSetAttribute((const void *)sgemm_poison,
+        error = cudaFuncSetAttribute((const void *)poison_kernel,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess)
         return error;
-    sgemm_poison<<<2 * (unsigned)sms, 256, (size_t)bytes, stream>>>(bytes / (int)sizeof(unsigned));
+    poison_kernel<<<2 * (unsigned)sms, 256, (size_t)bytes, stream>>>(bytes / (int)sizeof(unsigned));
     return cudaGetLastError();
 }

@@ -44,16 +44,19 @@ static struct consumption run_back_to_back(struct bench *bench, enum side who,
     return taken;
 }
 
-void measure_power(struct bench *bench, float alpha, float beta, const struct timing *timing,
+bool measure_power(struct bench *bench, float alpha, float beta, const struct timing *timing,
                    struct power power[SIDES])
 {
     const struct product product = current_product(bench, alpha, beta);
-    struct sgemm problem = prepare_step(bench, alpha, beta);
     struct consumption taken;
+    struct sgemm problem;
     int who;
 
-    fill_product(bench, &product, CONTENT_UNIFORM, (uint64_t)bench->options->seed + 1);
+    if (isnan(nvml_energy_joules()) && isnan(nvml_power_watts()))
+        return false;
+    fill_product(bench, &product, CONTENT_UNIFORM, bench->options->seed + 1);
     copy_like_c(bench, bench->scratch, bench->C.words);
+    problem = prepare_step(bench, alpha, beta);
     for (who = STEP_SIDE; who < SIDES; who++) {
         const int batch = (int)ceil(BATCH_SECONDS / (timing->time[who].median / 1e3));
 
@@ -63,4 +66,5 @@ void measure_power(struct bench *bench, float alpha, float beta, const struct ti
         power[who].joules = taken.joules / taken.launches;
     }
     release_step(bench, &problem);
+    return true;
 }

@@ -10,9 +10,9 @@ struct power {
     double joules; // of one product
 };
 
-// Runs the product back to back for 3 s, first the step, then cuBLAS. The numbers are NaN where
-// NVML tells neither energy nor power. A Ctrl-C makes it shorter. A, B and C are filled anew.
-void measure_power(struct bench *bench, float alpha, float beta, const struct timing *timing,
+// Runs the product back to back for 3 s, first the step, then cuBLAS. A, B and C are filled anew. A
+// Ctrl-C makes it shorter. False at once where NVML tells neither energy nor power.
+bool measure_power(struct bench *bench, float alpha, float beta, const struct timing *timing,
                    struct power power[SIDES]);
 
 #endif

@@ -20,7 +20,7 @@ static const bool debug_build = false;
 // What a whole run has come to.
 struct outcome {
     int64_t done; // shapes
-    bool wrong, impossible, nothing_multiplied;
+    bool wrong, impossible, nothing_multiplied, no_power;
     unsigned long long throttle;
     struct exact_plan exact; // of the last shape: the factors are the same in all
 };
@@ -76,9 +76,10 @@ static void measure(struct bench *bench, const struct setting *setting, struct r
         record->timed = false;
         outcome->impossible = true;
     } else if (options->power && !interrupted()) {
-        show_progress("power");
-        measure_power(bench, options->alpha, options->beta, &record->timing, record->power);
-        record->power_measured = true;
+        show_progress("power and energy, 7 s");
+        record->power_measured =
+            measure_power(bench, options->alpha, options->beta, &record->timing, record->power);
+        outcome->no_power |= !record->power_measured;
     }
 }
 
@@ -89,10 +90,10 @@ static void run_shape(struct bench *bench, const struct setting *setting, const 
     const bool verify = !options->no_verify;
     struct record record = {.shape = *shape,
                             .verification = verify ? VERIFIED : NOT_VERIFIED,
-                            .exact = plan_exact_pass(shape->k, options->alpha, options->beta),
-                            .special_pass = verify && has_special_pass(shape)};
+                            .exact = plan_exact_pass(shape->k, options->alpha, options->beta)};
 
-    show_progress("m=%" PRId64 " n=%" PRId64 " k=%" PRId64 " ...", shape->m, shape->n, shape->k);
+    show_progress("size %" PRId64 " of %" PRId64 ": m=%" PRId64 " n=%" PRId64 " k=%" PRId64,
+                  outcome->done + 1, shape_count(options), shape->m, shape->n, shape->k);
     set_shape(bench, shape);
     if (verify && !verify_step(bench, shape, options->alpha, options->beta, &record.exact))
         record.verification = WRONG;
@@ -123,11 +124,14 @@ static void print_notes(const struct setting *setting, const struct outcome *out
     name_throttle_reasons(outcome->throttle, reasons, sizeof reasons);
     if (reasons[0] != '\0')
         print_note("note: the clocks were held back: %s", reasons);
+    if (outcome->no_power)
+        print_note("note: no power: NVML (libnvidia-ml.so.1) is not here, or does not tell it");
     if (debug_build)
         print_note("note: debug build: no rates");
     else if (outcome->nothing_multiplied && !options->verify_only)
         print_note("note: no rate where nothing is multiplied (m, n, k or alpha is 0)");
-    if (!options->no_verify && (exact->alpha != options->alpha || exact->beta != options->beta))
+    if (outcome->done > 0 && !options->no_verify &&
+        (exact->alpha != options->alpha || exact->beta != options->beta))
         print_note("note: the exact pass took alpha = %g and beta = %g, for sums without rounding",
                    (double)exact->alpha, (double)exact->beta);
 }
@@ -188,6 +192,9 @@ static void list_step(const struct options *options, const struct step *step)
             setting.kernel_count = query_kernels(step, &device, setting.kernels);
     }
     print_setting(&setting);
+    if (setting.device != NULL && setting.kernel_count == 0)
+        print_note("kernel   none that this device can run: they need compute capability %d.%d",
+                   step->minimum_capability / 10, step->minimum_capability % 10);
 }
 
 // On the GPU, or on the emulator where that has been asked for or there is no GPU.

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "nvml.h"
+#include "passes.h"
 
 enum {
     MAX_FIELDS = 80
@@ -148,11 +149,12 @@ static void add_problem(struct fields *fields, const struct options *options,
 
 static void add_verification(struct fields *fields, const struct record *record)
 {
+    const bool verified = record->verification == VERIFIED;
+
     add_text(fields, "verify", verification_name(record->verification));
-    add_real(fields, "exact_alpha", (double)record->exact.alpha);
-    add_real(fields, "exact_beta", (double)record->exact.beta);
-    add_integer(fields, "exact_bound", record->exact.bound);
-    add_boolean(fields, "special_values_verified", record->special_pass);
+    add_real(fields, "exact_alpha", verified ? (double)record->exact.alpha : NAN);
+    add_real(fields, "exact_beta", verified ? (double)record->exact.beta : NAN);
+    add_boolean(fields, "special_values_verified", verified && has_special_pass(&record->shape));
 }
 
 static void add_timing(struct fields *fields, const struct setting *setting,

@@ -30,8 +30,7 @@ struct setting {
 struct record {
     struct shape shape;
     enum verification verification;
-    struct exact_plan exact; // what the exact pass ran with
-    bool special_pass;       // it ran
+    struct exact_plan exact; // what the exact pass runs with
     bool timed;              // there is a rate: only ever of a result that is not wrong
     struct timing timing;
     bool power_measured;

@@ -142,24 +142,6 @@ void print_note(const char *format, ...)
     putchar('\n');
 }
 
-void hide_progress(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr); // back to the line's start, and erase it
-}
-
-void show_progress(const char *format, ...)
-{
-    va_list arguments;
-
-    if (!isatty(STDERR_FILENO))
-        return;
-    hide_progress();
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-}
-
 void check_stdout(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout))

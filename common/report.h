@@ -1,4 +1,4 @@
-// What a person reads: the table on stdout, and progress on a terminal.
+// What a person reads: the table on stdout.
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -17,10 +17,6 @@ void print_power(const struct record *record);
 
 // A line below the table.
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-// What is going on, on stderr where that is a terminal; the next text replaces it.
-void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void hide_progress(void);
 
 // Flushes stdout. Where it cannot be written: one line and exit 3.
 void check_stdout(void);

@@ -109,7 +109,7 @@ static void warm_up(struct series *series, double seconds)
     } while (seconds_now() - start < seconds && !interrupted());
 }
 
-static void fill_series(struct series *series, const struct product *product, uint64_t seed)
+static void fill_series(struct series *series, const struct product *product, int64_t seed)
 {
     fill_product(series->bench, product, CONTENT_UNIFORM, seed);
     copy_like_c(series->bench, series->bench->scratch, series->bench->C.words);
@@ -168,7 +168,7 @@ static void summarise(const struct series *series, struct timing *timing)
 bool time_product(struct bench *bench, float alpha, float beta, bool verify, struct timing *timing)
 {
     const struct product product = current_product(bench, alpha, beta);
-    const uint64_t seed = (uint64_t)bench->options->seed;
+    const int64_t seed = bench->options->seed;
     const int planned = planned_pairs(bench);
     struct series series = {.bench = bench, .restore = beta != 0};
     double start;

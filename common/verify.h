@@ -21,13 +21,14 @@ const char *pass_name(enum pass pass);
 // are replaced by 1.5 and 0.5 with the same sign, and 0 stays 0.
 struct exact_plan {
     float alpha, beta;
-    int64_t bound; // of the odd integers in A, B and C
+    int bound; // of the odd integers in A, B and C
 };
 struct exact_plan plan_exact_pass(int64_t k, float alpha, float beta);
 
 // How far `got` may lie from `want`: 8 * 2^-24 * (|alpha| * magnitude + |beta * c|), magnitude
 // being the sum of |a * b|. In pure float32 arithmetic the difference stays under half of it; with
-// operands rounded to TF32 its mean is over four times as much.
+// operands rounded to TF32 its mean is over four times as much. Below float32's normal range, where
+// roundings no longer shrink with the numbers, four times the smallest number is added.
 double rounding_tolerance(float alpha, float magnitude, float beta, float c);
 
 // NaN agrees with NaN alone, an infinity with itself; other numbers within the tolerance.

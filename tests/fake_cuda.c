@@ -270,6 +270,8 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
 
     if (bytes > 0 && (on_device(to, bytes) != to_device || on_device(from, bytes) != from_device))
         return cudaErrorInvalidValue;
+    if (kind == cudaMemcpyDeviceToDevice)
+        trace("copy %zu\n", bytes);
     open_device_memory();
     memcpy(to, from, bytes);
     close_device_memory();

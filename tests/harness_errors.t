@@ -150,13 +150,13 @@ def check_output(folder):
            result)
 
 
-def start_sweep(folder):
-    """A sweep too long to wait for, and its files."""
+def start_sweep(folder, sleep_ms):
+    """A sweep too long to wait for, each launch taking so long, and its files."""
     files = [os.path.join(folder, "sweep.csv"), os.path.join(folder, "sweep.json")]
     program = subprocess.Popen(
         [MUTANTS, "correct", "--sweep", "8:400:1", "--csv", files[0], "--json", files[1]],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment(FAKE_SLEEP_MS="0.1"))
+        env=environment(FAKE_SLEEP_MS=sleep_ms))
     return program, files
 
 
@@ -171,7 +171,7 @@ def wait_for_lines(path, count):
 
 
 def check_interrupt(folder):
-    program, (csv_path, json_path) = start_sweep(folder)
+    program, (csv_path, json_path) = start_sweep(folder, 0.1)
     wait_for_lines(csv_path, 3)
     program.send_signal(signal.SIGINT)
     started = time.monotonic()
@@ -189,6 +189,18 @@ def check_interrupt(folder):
     equal(out.count("exact"), len(rows), "Ctrl-C: as many rows in the table")
 
 
+def check_early_interrupt(folder):
+    """Before the first size is done: nothing was measured, and the files say so."""
+    program, (_, json_path) = start_sweep(folder, 300)
+    time.sleep(0.5)
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=30)
+    with open(json_path, encoding="utf-8") as file:
+        records = json.load(file)["records"]
+    ok(program.returncode == INTERRUPTED and one_line(err) and not records and "note" not in out,
+       "Ctrl-C during the first verification", f"{program.returncode} {records}\n{out}{err}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_every_call(folder)
@@ -198,6 +210,7 @@ def main():
         check_ceiling()
         check_output(folder)
         check_interrupt(folder)
+        check_early_interrupt(folder)
     finish()
 
 

@@ -47,6 +47,7 @@ WRONG_STEPS = [
     ("masked_by_zero", LOOSE, ["nan", "C[0][0]"]),
     ("skips_zeros_of_a", SIZE, ["special"]),
     ("skips_zeros_of_b", SIZE, ["special"]),
+    ("nan_leaks", SIZE, ["special", "nan"]),
     ("clamps_infinity", SIZE, ["special", "inf"]),
     ("nan_becomes_zero", SIZE, ["special", "nan"]),
     ("writes_c_padding", LOOSE, ["row 0, column 70 of C", "between two rows"]),
@@ -63,6 +64,8 @@ WRONG_STEPS = [
 
 # Right while it is verified, wrong when it is timed: only the check of the last timed run sees it.
 WRONG_WHEN_TIMED = [
+    ("repeats_first_result", SIZE),
+    ("repeats_first_result", LOOSE + ["--beta", "0.5", "--repeats", "1"]),
     ("wrong_when_timed", SIZE),
     ("wrong_when_timed", SIZE + ["--beta", "0.5"]),
     ("wrong_when_timed", SIZE + ["--warm"]),

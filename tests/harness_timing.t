@@ -24,10 +24,10 @@ class Trace:
             self.lines = [line.split() for line in file]
         with open(table, encoding="utf-8", newline="") as file:
             self.records = list(csv.DictReader(file))
-        self.events = [line for line in self.lines if line[0] in ("launch", "memset", "elapsed")
+        self.events = [line for line in self.lines if line[0] in ("launch", "memset", "copy", "elapsed")
                        or line == ["call", "poison_shared_memory"]]
-        # A run is a launch whose time is read: (step or cuBLAS, ms, shape, what came before).
-        self.runs = [(*self.events[i - 1][1:], self.events[i - 2])
+        # A run is a launch whose time is read: (step or cuBLAS, ms, shape, the two events before).
+        self.runs = [(*self.events[i - 1][1:], self.events[i - 3:i - 1])
                      for i, event in enumerate(self.events) if event[0] == "elapsed"]
 
     def field(self, name, row=0):
@@ -79,13 +79,20 @@ def check_order(folder):
     ok(len(pairs) == 6 and all(sorted(pair) == ["cublas", "step"] for pair in pairs),
        "step and cuBLAS alternate", names)
     ok(all(a != b for a, b in zip(pairs, pairs[1:])), "so does the order in the pair", names)
-    ok(all(before[0] == "memset" and int(before[1]) >= 2 * L2_BYTES
+    ok(all(before[1][0] == "memset" and int(before[1][1]) >= 2 * L2_BYTES
            for *_, before in trace.runs), "the L2 is flushed before every timed run",
        trace.runs)
+    ok(all(before[0][0] == "copy" for *_, before in trace.runs[-2:]),
+       "the last pair of runs starts from a C that holds no result", trace.runs[-2:])
     trace = Trace(folder, "correct", *SIZE, "--repeats", "6", "--warm")
-    ok(len(trace.runs) == 12 and all(before[:2] == ["launch", name]
+    ok(len(trace.runs) == 12 and all(["launch", name] in (before[0][:2], before[1][:2])
                                         for name, *_, before in trace.runs),
        "--warm: the same kernel runs before every timed run", trace.runs)
+    for options in (["--beta", "0.5"], ["--beta", "0.5", "--warm"]):
+        trace = Trace(folder, "correct", *SIZE, "--repeats", "6", *options)
+        ok(len(trace.runs) == 12 and all("copy" in (before[0][0], before[1][0])
+                                         for *_, before in trace.runs),
+           f"{' '.join(options)}: C is restored before every timed run", trace.runs)
     first = trace.events.index(next(e for e in trace.events if e[0] == "elapsed"))
     warm_ups = [float(event[2]) for event in trace.events[:first] if event[0] == "launch"]
     ok(sum(warm_ups) >= 100, "both warm up for long enough", f"{sum(warm_ups)} ms")

@@ -322,6 +322,22 @@ static void skips_zeros_of_b(const struct sgemm *p)
     gemm_by_rows(p, add_without_zeros_of_b);
 }
 
+// The next row takes part with weight 0, as where a mask is a factor: its infinities and NaNs leak.
+static void add_with_leak(const struct sgemm *p, int64_t i, float *sum)
+{
+    const int64_t next_row = i + 1 < p->m ? i + 1 : i;
+
+    add_row_product(p, i, sum);
+    for (int64_t q = 0; q < p->k; q++)
+        for (int64_t j = 0; j < p->n; j++)
+            sum[j] += p->A[next_row * p->lda + q] * 0;
+}
+
+static void nan_leaks(const struct sgemm *p)
+{
+    gemm_by_rows(p, add_with_leak);
+}
+
 static void clamps_infinity(const struct sgemm *p)
 {
     gemm(p);
@@ -394,6 +410,36 @@ static void right_only_once(const struct sgemm *p)
         *last_element(p) += 1;
 }
 
+// Computes once between prepare and release, and writes that result again ever after.
+static float *first_result; // m x n
+
+static cudaError_t forget_result(struct sgemm *p)
+{
+    (void)p;
+    free(first_result);
+    first_result = NULL;
+    return cudaSuccess;
+}
+
+static void repeats_first_result(const struct sgemm *p)
+{
+    const size_t row_bytes = sizeof *first_result * (size_t)p->n;
+    const bool first = first_result == NULL;
+
+    if (first) {
+        gemm(p);
+        first_result = malloc(row_bytes * (size_t)p->m + 1);
+        if (!first_result)
+            abort();
+    }
+    for (int64_t i = 0; i < p->m; i++) {
+        if (first)
+            memcpy(&first_result[i * p->n], element(p, i, 0), row_bytes);
+        else
+            memcpy(element(p, i, 0), &first_result[i * p->n], row_bytes);
+    }
+}
+
 static void illegal_address(const struct sgemm *p)
 {
     gemm(p);
@@ -453,6 +499,7 @@ static const struct mutant mutants[] = {
     {.name = "masked_by_zero", .kernel = masked_by_zero},
     {.name = "skips_zeros_of_a", .kernel = skips_zeros_of_a},
     {.name = "skips_zeros_of_b", .kernel = skips_zeros_of_b},
+    {.name = "nan_leaks", .kernel = nan_leaks},
     {.name = "clamps_infinity", .kernel = clamps_infinity},
     {.name = "nan_becomes_zero", .kernel = nan_becomes_zero},
     {.name = "writes_c_padding", .kernel = writes_c_padding},
@@ -462,6 +509,10 @@ static const struct mutant mutants[] = {
     {.name = "writes_b_padding", .kernel = writes_b_padding},
     {.name = "wrong_when_timed", .kernel = wrong_when_timed},
     {.name = "right_only_once", .kernel = right_only_once},
+    {.name = "repeats_first_result",
+     .kernel = repeats_first_result,
+     .prepare = forget_result,
+     .release = forget_result},
     {.name = "launches_nothing"},
     {.name = "invalid_configuration", .launch_error = cudaErrorInvalidConfiguration},
     {.name = "illegal_address", .kernel = illegal_address},

@@ -153,6 +153,7 @@ static void check_values(void)
        "an infinity agrees with itself alone");
     is_number(rounding_tolerance(-2, 3, 4, -5), 8 * 0x1p-24 * (2 * 3 + 4 * 5), "tolerance");
     is_number(rounding_tolerance(1, 1, 0, NAN), 8 * 0x1p-24, "beta = 0: C does not count");
+    is_number(rounding_tolerance(0, 1, 0, 0), 4 * 0x1p-149, "below the normal range");
 }
 
 static void check_right_results(void)
