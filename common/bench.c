@@ -99,7 +99,7 @@ void close_bench(struct bench *bench)
 // What a step may touch of an allocation that was made for the largest shape.
 static void limit_to_elements(const struct matrix *matrix)
 {
-    const double words = matrix_span(matrix->rows, matrix->cols, matrix->ld);
+    const int64_t words = matrix_words(matrix) - matrix->offset - 2 * matrix->guard;
 
     limit_kernels(matrix_elements(matrix), (size_t)words * sizeof(float), matrix->name);
 }
