@@ -267,8 +267,9 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@$(call need,python3,python3)
 	@prove --directives $(wildcard tests/*.t) $(UNIT_TESTS)
 
-FORMATTED := $(wildcard common/*.[ch] common/*.cu tests/*.[ch] steps/*.cu)
-TIDY := $(wildcard common/*.c tests/*.c) # and the headers that they include
+FORMATTED := $(wildcard common/*.[ch] common/*.cu common/emulator/*.[ch] common/emulator/*.inc \
+	tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu steps/*.cu)
+TIDY := $(wildcard common/*.c common/emulator/*.c tests/*.c) # and the headers that they include
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard tests/*.sh)
 lint:

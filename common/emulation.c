@@ -8,9 +8,9 @@
 #include "check.h"
 #include "emulator/emulator.h"
 
-// Only twins have these.
-extern struct emulator_settings emulator_settings __attribute__((weak));
-void emulator_limit(const void *first, size_t bytes, const char *name) __attribute__((weak));
+// Only twins have these: in other programs their addresses are NULL.
+#pragma weak emulator_settings
+#pragma weak emulator_limit
 
 bool emulated(void)
 {
@@ -39,7 +39,7 @@ void become_twin(char **argv)
     if (length <= 0)
         return;
     self[length] = '\0';
-    strcpy(copy, self);
+    memcpy(copy, self, sizeof copy);
     snprintf(twin, sizeof twin, "%s/build/%s-emulated", dirname(copy), basename(self));
     fflush(stdout);
     execv(twin, argv);

@@ -1,5 +1,7 @@
 #include "access.h"
 
+#include <inttypes.h>
+
 #include "fault.h"
 #include "footprint.h"
 #include "memory.h"
@@ -62,8 +64,8 @@ static void check_aligned(struct warp *warp, const struct instruction *instructi
 {
     if (address % bytes != 0)
         fault(warp, instruction, lane,
-              "misaligned: an access to %u bytes at 0x%llx, which is no multiple of %u", bytes,
-              (unsigned long long)address, bytes);
+              "misaligned: an access to %u bytes at 0x%" PRIx64 ", which is no multiple of %u",
+              bytes, address, bytes);
 }
 
 static void check_alignment(struct warp *warp, const struct instruction *instruction,
@@ -244,8 +246,9 @@ static void note_local(struct warp *warp, const struct instruction *instruction,
     for (int i = 0; i < detail->bytes; i++) {
         if (!detail->write && !valid[i])
             fault(warp, instruction, lane,
-                  "uninitialized: reads local memory that nobody has written: local address 0x%llx",
-                  (unsigned long long)(address + (uint64_t)i));
+                  "uninitialized: reads local memory that nobody has written: local address "
+                  "0x%" PRIx64,
+                  address + (uint64_t)i);
         valid[i] = 1;
     }
 }
@@ -261,9 +264,8 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
     for (int l = 0; l < LANES; l++) {
         if (addresses[l] + detail->bytes > bytes || addresses[l] > bytes)
             fault(warp, instruction, (active >> l & 1) ? l : first_lane(active),
-                  "out of bounds: %s %u bytes at local address 0x%llx of %llu",
-                  detail->write ? "writes" : "reads", detail->bytes,
-                  (unsigned long long)addresses[l], (unsigned long long)bytes);
+                  "out of bounds: %s %u bytes at local address 0x%" PRIx64 " of %" PRIu64,
+                  detail->write ? "writes" : "reads", detail->bytes, addresses[l], bytes);
         at[l] = warp->local + (size_t)l * bytes + addresses[l];
         if (warp->block->launch->checks && (active >> l & 1))
             note_local(warp, instruction, l, addresses[l], detail);

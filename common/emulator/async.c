@@ -136,7 +136,7 @@ void async_commit(struct warp *warp, const struct instruction *instruction, uint
 {
     (void)instruction;
     for (int l = 0; l < LANES; l++)
-        warp->copies->committed[l] += active >> l & 1;
+        warp->copies->committed[l] += (int)(active >> l & 1);
 }
 
 static void carry_out(struct warp *warp, const struct instruction *instruction,

@@ -1,6 +1,7 @@
 // The part of cuBLAS that a verification needs: C := alpha op(A) op(B) + beta C, in column-major
 // order, computed in float64 and rounded once.
 #include <cublas_v2.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -86,9 +87,12 @@ static struct operand_matrix find_operand(const char *name, cublasOperation_t op
                                           const float *device, int64_t rows, int64_t columns,
                                           int64_t ld)
 {
-    if (operation == CUBLAS_OP_N)
-        return (struct operand_matrix){find_matrix(name, device, rows, columns, ld), 1, ld};
-    return (struct operand_matrix){find_matrix(name, device, columns, rows, ld), ld, 1};
+    const bool plain = operation == CUBLAS_OP_N;
+    return (struct operand_matrix){
+        .elements = find_matrix(name, device, plain ? rows : columns, plain ? columns : rows, ld),
+        .row_step = plain ? 1 : ld,
+        .column_step = plain ? ld : 1,
+    };
 }
 
 // Adds up the products for up to COLUMNS columns of C from column j on: sums[column][row].

@@ -1,5 +1,6 @@
 #include "decode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,12 @@ static enum register_kind kind_of_class(int class)
     return class == CLASS_64 ? REGISTER_64 : class == CLASS_32 ? REGISTER_32 : REGISTER_PREDICATE;
 }
 
+static bool is_kind(const struct decoder *decoder, int reg, enum register_kind kind)
+{
+    return reg >= 0 && reg < decoder->drafts.register_count &&
+           decoder->drafts.registers[reg].kind == kind;
+}
+
 // The register that holds a source of this class. False for what cannot be one.
 static bool source(struct decoder *decoder, const struct operand *operand, int class, int *reg)
 {
@@ -96,7 +103,7 @@ static bool source(struct decoder *decoder, const struct operand *operand, int c
     switch (operand->kind) {
     case OPERAND_REGISTER:
         *reg = operand->reg;
-        return decoder->drafts.registers[*reg].kind == constant.kind && !operand->negated &&
+        return is_kind(decoder, *reg, constant.kind) && !operand->negated &&
                operand->second == NULL;
     case OPERAND_SPECIAL:
         constant.special = operand->special;
@@ -138,7 +145,7 @@ static bool destination(struct decoder *decoder, const struct operand *operand, 
     }
     *reg = operand->reg;
     return operand->kind == OPERAND_REGISTER && operand->second == NULL &&
-           decoder->drafts.registers[*reg].kind == any.kind;
+           is_kind(decoder, *reg, any.kind);
 }
 
 // Computation ------------------------------------------------------------------------------------
@@ -154,7 +161,7 @@ static int source_count(const struct opcode *opcode)
 static bool decode_opcode(struct decoder *decoder, const struct opcode *opcode,
                           const struct operand *operands, int count)
 {
-    if (count != 1 + source_count(opcode))
+    if (operands == NULL || count != 1 + source_count(opcode))
         return false;
     int d;
     int s[4] = {-1, -1, -1, -1};
@@ -194,25 +201,32 @@ static bool decode_halves(struct decoder *decoder, const struct statement *state
            decode_opcode(decoder, find_opcode(literal("unpack.high")), high, 2);
 }
 
+// Takes "and", "or" or "xor" out of the text of a comparison. Returns the opcode that it stands
+// for, or NULL where there is none; `plain` has room for `size` bytes.
+static const struct opcode *take_combination(struct text opcode, char *plain, size_t size)
+{
+    const struct opcode *combination = NULL;
+    size_t length = 0;
+    struct text modifier;
+    while (next_modifier(&opcode, &modifier)) {
+        if (text_is(modifier, "and"))
+            combination = find_opcode(literal("and.pred"));
+        else if (text_is(modifier, "or"))
+            combination = find_opcode(literal("or.pred"));
+        else if (text_is(modifier, "xor"))
+            combination = find_opcode(literal("xor.pred"));
+        else if (length < size)
+            length += (size_t)snprintf(plain + length, size - length, "%s%.*s",
+                                       length > 0 ? "." : "", (int)modifier.length, modifier.start);
+    }
+    return combination;
+}
+
 // setp.lt.and.s32 p, a, b, c: the comparison, then its combination with c.
 static bool decode_combined_comparison(struct decoder *decoder, const struct statement *statement)
 {
     char plain[64] = "";
-    const char *combination = NULL;
-    struct text rest = statement->opcode;
-    struct text modifier;
-    while (next_modifier(&rest, &modifier)) {
-        if (text_is(modifier, "and"))
-            combination = "and.pred";
-        else if (text_is(modifier, "or"))
-            combination = "or.pred";
-        else if (text_is(modifier, "xor"))
-            combination = "xor.pred";
-        else if (strlen(plain) + modifier.length + 2 < sizeof plain) {
-            strcat(plain, plain[0] == '\0' ? "" : ".");
-            strncat(plain, modifier.start, modifier.length);
-        }
-    }
+    const struct opcode *combination = take_combination(statement->opcode, plain, sizeof plain);
     const struct opcode *comparison = find_opcode(literal(plain));
     if (statement->count != 4 || combination == NULL || comparison == NULL)
         return false;
@@ -230,7 +244,7 @@ static bool decode_combined_comparison(struct decoder *decoder, const struct sta
     const struct operand compared[] = {result, statement->operands[1], statement->operands[2]};
     const struct operand combined[] = {statement->operands[0], result, other};
     return decode_opcode(decoder, comparison, compared, 3) &&
-           decode_opcode(decoder, find_opcode(literal(combination)), combined, 3);
+           decode_opcode(decoder, combination, combined, 3);
 }
 
 // Memory -----------------------------------------------------------------------------------------
@@ -316,8 +330,7 @@ static bool read_address(struct decoder *decoder, const struct operand *memory, 
         return false;
     const struct operand *base = &memory->elements[0];
     *offset = memory->offset;
-    *wide =
-        base->kind != OPERAND_REGISTER || decoder->drafts.registers[base->reg].kind == REGISTER_64;
+    *wide = base->kind != OPERAND_REGISTER || is_kind(decoder, base->reg, REGISTER_64);
     return source(decoder, base, *wide ? CLASS_64 : CLASS_32, reg);
 }
 
@@ -455,8 +468,8 @@ static bool decode_copy(struct decoder *decoder, const struct statement *stateme
         return false;
     if (statement->count == 4) {
         const struct operand *last = &operands[3];
-        draft.detail.has_ignore = last->kind == OPERAND_REGISTER &&
-                                  decoder->drafts.registers[last->reg].kind == REGISTER_PREDICATE;
+        draft.detail.has_ignore =
+            last->kind == OPERAND_REGISTER && is_kind(decoder, last->reg, REGISTER_PREDICATE);
         draft.detail.has_size = !draft.detail.has_ignore;
         if (!source(decoder, last, draft.detail.has_ignore ? CLASS_PREDICATE : CLASS_32,
                     &draft.s[2]))

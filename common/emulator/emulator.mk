@@ -36,3 +36,16 @@ $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 test: $(EMULATED) $(EMULATOR_CASES)
 
 -include $(wildcard build/tests/emulator/*.d)
+
+# Mutants of the steps, which tests/emulator_mutations.t writes to build/mutations/07-barrier-1.cu and
+# the like, and the steps themselves, 07-unchanged.cu.
+MUTATIONS := $(patsubst %.cu,%,$(wildcard build/mutations/*.cu))
+.PHONY: mutations
+mutations: $(MUTATIONS)
+
+build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
+	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
+
+main_of = build/common/main-step$(firstword $(subst -, ,$(notdir $1))).o
+$(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)

@@ -182,12 +182,14 @@ static int worker_count(const struct launch *launch)
                                                    : 1;
     if (count > MAX_WORKERS)
         count = MAX_WORKERS;
-    return (int)(count < launch->blocks ? count : launch->blocks);
+    if (count > launch->blocks)
+        count = launch->blocks;
+    return count > 1 ? (int)count : 1;
 }
 
 static void run_grid(struct launch *launch)
 {
-    struct block *blocks[MAX_WORKERS];
+    struct block *blocks[MAX_WORKERS] = {NULL};
     pthread_t threads[MAX_WORKERS];
     const int workers = worker_count(launch);
     for (int i = 0; i < workers; i++)

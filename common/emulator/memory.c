@@ -8,7 +8,7 @@
 #include "emulator.h"
 
 enum {
-    ALIGNMENT = 256,
+    ALIGNMENT = 512, // what cudaMalloc gives, and what textures ask for
     MINIMUM_GAP = 1 << 20,
 };
 
@@ -24,9 +24,9 @@ static struct allocation *append(uint64_t bytes)
     // The room doubles whenever the count is a power of two.
     if ((count & (count - 1)) == 0) {
         const size_t room = count == 0 ? 1 : 2 * (size_t)count;
-        struct allocation **larger = zeroed(room, sizeof *larger);
+        struct allocation **larger = zeroed(room, sizeof(void *));
         if (count > 0)
-            memcpy(larger, allocations, (size_t)count * sizeof *larger);
+            memcpy(larger, allocations, (size_t)count * sizeof(void *));
         free(allocations);
         allocations = larger;
     }

@@ -22,7 +22,7 @@ struct allocation {
 };
 
 // A new allocation of `bytes` > 0 bytes, every one 0xff (a NaN) and none valid. Returns its device
-// address, 256-byte aligned, or 0 where the host's memory has run out.
+// address, 512-byte aligned, or 0 where the host's memory has run out.
 uint64_t memory_allocate(uint64_t bytes);
 
 // A module's variable: zeroed, valid, named. Returns its device address.

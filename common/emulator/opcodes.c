@@ -34,12 +34,12 @@ const struct opcode *find_opcode(struct text text)
     static const struct opcode **sorted;
     const struct instruction_set *set = instruction_set();
     if (sorted == NULL) {
-        sorted = zeroed((size_t)set->count, sizeof *sorted);
+        sorted = zeroed((size_t)set->count, sizeof(void *));
         for (int i = 0; i < set->count; i++)
             sorted[i] = &set->opcodes[i];
-        qsort(sorted, (size_t)set->count, sizeof *sorted, compare_rows);
+        qsort(sorted, (size_t)set->count, sizeof(void *), compare_rows);
     }
     const struct opcode **row =
-        bsearch(&text, sorted, (size_t)set->count, sizeof *sorted, compare_text);
+        bsearch(&text, sorted, (size_t)set->count, sizeof(void *), compare_text);
     return row == NULL ? NULL : *row;
 }

@@ -213,8 +213,8 @@ static void use_shared(struct parser *p, struct variable *variable)
     for (int i = 0; i < kernel->shared_count; i++)
         if (kernel->shared[i] == variable)
             return;
-    kernel->shared = arena_grow(&p->module->arena, kernel->shared, (size_t)kernel->shared_count,
-                                sizeof *kernel->shared);
+    kernel->shared =
+        arena_grow(&p->module->arena, kernel->shared, (size_t)kernel->shared_count, sizeof(void *));
     kernel->shared[kernel->shared_count++] = variable;
 }
 
@@ -644,7 +644,7 @@ static void parse_parameter(struct parser *p)
     variable->next = p->scope->variables;
     p->scope->variables = variable;
     kernel->parameters = arena_grow(&p->module->arena, kernel->parameters,
-                                    (size_t)kernel->parameter_count, sizeof(struct variable *));
+                                    (size_t)kernel->parameter_count, sizeof(void *));
     kernel->parameters[kernel->parameter_count++] = variable;
 }
 

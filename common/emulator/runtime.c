@@ -68,6 +68,8 @@ static cudaError_t result(cudaError_t error)
 
 // Registration: nvcc's start-up code calls these before main -------------------------------------
 
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names
+// and the types are nvcc's.
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);
@@ -259,6 +261,8 @@ cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arg
                : __cudaLaunchKernel(function, grid, block, arguments, shared, stream);
 }
 
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter)
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *host)
 {
     struct function *function;
@@ -322,7 +326,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     const uint64_t address = memory_allocate(bytes);
     if (address == 0)
         return result(cudaErrorMemoryAllocation);
-    *pointer = (void *)(uintptr_t)address;
+    *pointer = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr): nobody follows it
     return cudaSuccess;
 }
 

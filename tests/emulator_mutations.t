@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""On the emulator: each step without one of its barriers, waits, predicates or clobbers is caught, or
+its PTX is that of the step, or tests/mutations.tsv says why it is right all the same."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+
+import mutations
+import steps
+import tap
+
+FOLDER = os.path.join(steps.ROOT, "build", "mutations")
+AT_ONCE = os.cpu_count() or 2
+PATIENCE = 60  # seconds: a mutant that does not come to an end is caught
+
+# Cheap ones first. Between them they have every edge, every path of a step, and both orders of warps.
+RUNS = [
+    "-m 129 -n 257 -k 17",
+    "-m 129 -n 257 -k 17 --beta 0.5 --schedule 5",
+    "-m 130 -n 260 -k 20 --schedule 6",
+    "-m 128 -n 256 -k 8",
+    "-m 40 -n 72 -k 36 --ldb 75 --offset 1,2,3 --schedule 7",
+    "-m 40 -n 72 -k 36 --ldb 75",
+    "-m 40 -n 72 -k 36 --lda 39",
+    "-m 40 -n 72 -k 36 --lda 40 --ldb 76",
+    "-m 40 -n 72 -k 4 --lda 8 --ldb 76",
+    "-m 40 -n 72 -k 36 --offset 1,1,1",
+    "-m 40 -n 70 -k 34 --lda 36 --ldb 72",
+    "-m 64 -n 64 -k 64 --alpha 0",
+    "-m 64 -n 64 -k 0 --beta 1",
+    "-m 200 -n 136 -k 72 --schedule 8",
+]
+
+
+def ptx(name):
+    """The PTX in an object, without what names files and lines."""
+    with open(os.path.join(FOLDER, name + ".o"), "rb") as file:
+        text = re.search(rb"\.version .*?\x00", file.read(), re.DOTALL).group().decode()
+    text = re.split(r"^\s*\.file\s", text, 1, re.MULTILINE)[0]
+    text = re.sub(r"//.*|^\s*\.loc.*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"_ZZ?N\d+_INTERNAL_[0-9a-f]+_\d+_\w+?_cu_", "", text)
+    return re.sub(r"\s*\n\s*", "\n", text)
+
+
+def write_sources():
+    """Writes the steps and their mutants; returns {mutant: line}."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    os.makedirs(FOLDER)
+    lines = {}
+    for step, path in steps.sources().items():
+        sources = {f"{step}-unchanged": (0, steps.text(path))}
+        found = mutations.mutants(step, path)
+        lines.update({name: line for name, (line, _) in found.items()})
+        for name, (_, text) in {**sources, **found}.items():
+            with open(os.path.join(FOLDER, name + ".cu"), "w", encoding="utf-8") as file:
+                file.write(text)
+    return lines
+
+
+def catch(name):
+    """How a mutant is caught, or ""."""
+    for options in RUNS:
+        command = ["timeout", str(PATIENCE), os.path.join(FOLDER, name), *options.split()]
+        result = tap.run(command)
+        if result.returncode not in (0, 77):
+            return f"{options}: exit {result.returncode}: {result.stderr.strip()}"
+    return ""
+
+
+def judge(name):
+    """What became of a mutant: "caught: ...", "same PTX" or "survived"."""
+    if name[3:].rsplit("-", 1)[0] not in mutations.HOST_KINDS and ptx(name) == ptx(
+            name[:2] + "-unchanged"):
+        return "same PTX"
+    caught = catch(name)
+    return f"caught: {caught}" if caught else "survived"
+
+
+def reasons():
+    path = os.path.join(steps.ROOT, "tests", "mutations.tsv")
+    rows = [line.split("\t") for line in steps.text(path).splitlines() if line[:1] not in ("#", "")]
+    return dict(rows)
+
+
+def main():
+    lines = write_sources()
+    built = tap.make(f"-j{AT_ONCE}", "-k", "mutations")
+    if built.returncode != 0:
+        tap.ok(False, "the mutants build", built.stderr[-3000:])
+        tap.finish()
+    for step in steps.sources():
+        tap.ok(catch(f"{step}-unchanged") == "", f"step {step} itself passes",
+               catch(f"{step}-unchanged"))
+    recorded = reasons()
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for (name, line), verdict in zip(lines.items(), pool.map(judge, lines)):
+            known = recorded.pop(name, None)
+            tap.ok((verdict == "survived") == (known is not None),
+                   f"{name} (line {line}): {known if known else verdict[:150]}", verdict)
+    tap.ok(not recorded, "every recorded reason belongs to a mutant", "\n".join(recorded))
+    tap.finish()
+
+
+main()

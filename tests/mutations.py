@@ -1,0 +1,58 @@
+"""Mutants of the steps: each lacks one barrier, one wait, one predicate or one clobber."""
+
+import re
+
+import steps
+
+# What is deleted, and what is left of it: a kind, a pattern, a replacement. Of a condition with two
+# parts one goes at a time.
+DELETIONS = [
+    ("barrier", r"__syncthreads\(\);", ";"),
+    ("sync", r"__syncwarp\(\);", ";"),
+    ("wait", r"cp\.async\.wait_all;", ""),
+    ("clobber", r': "memory"\)', ")"),
+    ("predicate", r"@inside ", ""),
+    ("k-bound", r"inside_k && ", ""),
+    ("k-bound", r"inside_k \?", "true ?"),
+    ("k-bound", r"\w+ < (problem\.k|k_left)(?=[ ,)])", "true"),
+    ("k-bound", r"p < problem\.k", "p <= problem.k"),
+    ("row-bound", r"(?<=inside_k) && (A_APART \* )?i < rows_left", ""),
+    ("column-bound", r"(?<=inside_k) && B_APART \* i < cols_left", ""),
+    ("column-bound", r"max\(0, (cols_left - B_APART \* i)\)", r"(\1)"),
+    ("column-bound", r"min\((4|1), left\)", r"\1"),
+    ("row-bound", r"row >= problem\.m \|\| ", ""),
+    ("column-bound", r" \|\| col >= problem\.n", ""),
+    ("row-bound", r"(?<=if \()[^()&]*(\([^()]*\))?[^()&]* < (c_rows|problem\.m) && ", ""),
+    ("column-bound", r" && [^()&]*(\([^()]*\))?[^()&]* < (c_cols|problem\.n)(?=\)\n)", ""),
+    ("beta", r"beta == 0 \? alpha \* (\w+) : ", ""),
+    ("scalar", r"p\.alpha == 0 \|\| ", ""),
+    ("scalar", r"p\.alpha == 0 \|\| p\.k == 0", "p.alpha == 0"),
+    ("alignment", r"\(uintptr_t\)\w+(\.B)? % \w+ [!=]= 0 (&&|\|\|) ", ""),
+    ("alignment", r" \|\| cols % 4 != 0", ""),
+    ("alignment", r" (&&|\|\|) (p\.ldb|ld) % 4 [!=]= 0", ""),
+]
+
+HOST_KINDS = ("scalar", "alignment")  # these change no kernel
+
+
+def without_comments(text):
+    """The text with comments blanked out, every character in its place."""
+    def blank(match):
+        piece = match.group()
+        return piece if piece.startswith('"') else re.sub(r"[^\n]", " ", piece)
+    return steps.COMMENT_OR_STRING.sub(blank, text)
+
+
+def mutants(step, path):
+    """{"07-barrier-1": (line, text of the mutant), ...}"""
+    text = steps.text(path)
+    code = without_comments(text)
+    counts = {}
+    found = {}
+    for kind, pattern, replacement in DELETIONS:
+        for match in re.finditer(pattern, code):
+            counts[kind] = counts.get(kind, 0) + 1
+            line = text.count("\n", 0, match.start()) + 1
+            found[f"{step}-{kind}-{counts[kind]}"] = (
+                line, text[:match.start()] + match.expand(replacement) + text[match.end():])
+    return found
