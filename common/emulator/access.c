@@ -200,16 +200,13 @@ void locate_shared(struct warp *warp, const struct instruction *instruction, uin
     struct block *block = warp->block;
     const uint32_t base = (uint32_t)block->launch->shared_base;
     fill_inactive_shared(active, addresses);
-    const struct span span = block->to_offsets(addresses, base);
+    const struct span span = block->to_offsets(addresses, base, block->shared, at);
     if (span.bits & (bytes - 1))
         for (int l = 0; l < LANES; l++)
             if (active >> l & 1)
                 check_aligned(warp, instruction, l, addresses[l] + base, bytes);
     if (span.greatest + bytes > block->shared_bytes)
         outside_shared(warp, instruction, active, addresses, bytes, write);
-    uint8_t *const shared = block->shared;
-    for (int l = 0; l < LANES; l++)
-        at[l] = shared + addresses[l];
 }
 
 // Addresses in the shared window.

@@ -319,7 +319,7 @@ static const struct footprint *global_footprint(struct block *block,
 static void note_read(const struct visitor *v, struct shadow *shadow, const struct touched *by)
 {
     uint64_t have = __atomic_load_n(&shadow->read, __ATOMIC_SEQ_CST);
-    for (;;) {
+    while (have != MANY_BLOCKS) {
         const uint64_t merged = merge_read(v, have, by);
         if (merged == have || __atomic_compare_exchange_n(&shadow->read, &have, merged, false,
                                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))

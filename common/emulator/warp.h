@@ -36,9 +36,11 @@ struct span {
 };
 typedef struct span span_function(const uint64_t addresses[LANES]);
 
-// Turns 32 addresses of the shared window into offsets from `base`: offsets below it become large.
-// Returns the greatest, and the bitwise or; `smallest` stays 0.
-typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base);
+// Turns 32 addresses of the shared window into offsets from `base`: those below it become large.
+// at[l] is where `memory` has the byte. Returns the greatest offset and the bitwise or; `smallest`
+// is 0.
+typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base, uint8_t *memory,
+                                     uint8_t *at[LANES]);
 
 // What an instruction means for the flow of control.
 enum flow {
