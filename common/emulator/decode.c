@@ -222,6 +222,20 @@ static const struct opcode *take_combination(struct text opcode, char *plain, si
     return combination;
 }
 
+// cvt.s64.s16 d, s where s is a 64-bit register: its low half has all that the conversion looks at.
+static bool decode_wide_conversion(struct decoder *decoder, const struct statement *statement)
+{
+    const struct draft_register word = {.kind = REGISTER_32, .special = SPECIAL_NONE};
+    const struct opcode *opcode = find_opcode(statement->opcode);
+    if (opcode == NULL || statement->count != 2)
+        return false;
+    const struct operand low = register_operand(new_register(decoder, word));
+    const struct operand halved[] = {low, statement->operands[1]};
+    const struct operand converted[] = {statement->operands[0], low};
+    return decode_opcode(decoder, find_opcode(literal("unpack.low")), halved, 2) &&
+           decode_opcode(decoder, opcode, converted, 2);
+}
+
 // setp.lt.and.s32 p, a, b, c: the comparison, then its combination with c.
 static bool decode_combined_comparison(struct decoder *decoder, const struct statement *statement)
 {
@@ -575,6 +589,8 @@ static bool decode_known(struct decoder *decoder, const struct statement *statem
         return true;
     if (starts_with(text, "setp."))
         return decode_combined_comparison(decoder, statement);
+    if (starts_with(text, "cvt."))
+        return decode_wide_conversion(decoder, statement);
     if (starts_with(text, "mov."))
         return decode_halves(decoder, statement);
     if (starts_with(text, "ld.") || starts_with(text, "st."))

@@ -27,6 +27,7 @@ struct emulator_settings {
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults
     int workers;         // threads that run blocks; 0: one for each core
+    bool portable;       // no vector instructions beyond those that the compiler may always use
 };
 extern struct emulator_settings emulator_settings;
 

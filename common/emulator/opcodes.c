@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "arena.h"
+#include "emulator.h"
 
 const struct instruction_set *instruction_set(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (!emulator_settings.portable && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma"))
         return &instruction_set_avx2;
 #endif
     return &instruction_set_base;

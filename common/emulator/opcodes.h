@@ -50,7 +50,7 @@ struct instruction_set {
 extern const struct instruction_set instruction_set_base; // runs anywhere
 extern const struct instruction_set instruction_set_avx2; // the same, for x86 with AVX2 and FMA
 
-// The fastest that this CPU has.
+// The fastest that this CPU has and the settings allow.
 const struct instruction_set *instruction_set(void);
 
 // The opcode with this text, or NULL.
