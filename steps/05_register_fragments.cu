@@ -114,15 +114,14 @@ static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREA
 // [/fragments]
 
 // [multiply]
-// Adds the outer product of the fragments: 64 products from 16 operands. The order, square by
-// square and to and fro in each, lets an instruction find an operand where the one before had it.
+// Adds the outer product of the fragments: 64 products from 16 operands. Rows are taken to and
+// fro, so that an instruction finds one of its operands where the one before had it.
 static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
                                 const float frag_b[THREAD_N])
 {
-    for (int square = 0; square < THREAD_M * THREAD_N / 16; square++)
-        for (int x = 0; x < 16; x++) {
-            const int i = square / (THREAD_N / 4) * 4 + x / 4;
-            const int j = square % (THREAD_N / 4) * 4 + (x / 4 % 2 == 0 ? x % 4 : 3 - x % 4);
+    for (int i = 0; i < THREAD_M; i++)
+        for (int x = 0; x < THREAD_N; x++) {
+            const int j = i % 2 == 0 ? x : THREAD_N - 1 - x;
             accumulator[i][j] += frag_a[i] * frag_b[j];
         }
 }

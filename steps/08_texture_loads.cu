@@ -174,15 +174,14 @@ static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREA
 // [/fragments]
 
 // [multiply]
-// Adds the outer product of the fragments: 64 products from 16 operands. The order, square by
-// square and to and fro in each, lets an instruction find an operand where the one before had it.
+// Adds the outer product of the fragments: 64 products from 16 operands. Rows are taken to and
+// fro, so that an instruction finds one of its operands where the one before had it.
 static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
                                 const float frag_b[THREAD_N])
 {
-    for (int square = 0; square < THREAD_M * THREAD_N / 16; square++)
-        for (int x = 0; x < 16; x++) {
-            const int i = square / (THREAD_N / 4) * 4 + x / 4;
-            const int j = square % (THREAD_N / 4) * 4 + (x / 4 % 2 == 0 ? x % 4 : 3 - x % 4);
+    for (int i = 0; i < THREAD_M; i++)
+        for (int x = 0; x < THREAD_N; x++) {
+            const int j = i % 2 == 0 ? x : THREAD_N - 1 - x;
             accumulator[i][j] += frag_a[i] * frag_b[j];
         }
 }
@@ -292,9 +291,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
             for (int x = 0; x < 16; x++)
                 staged[lane_row + x / 4][lane_col + x % 4] = accumulator[i + x / 4][j + x % 4];
             __syncwarp();
-            const int c_rows = c_col < problem.n ? (int)min(problem.m - c_row, (int64_t)16) : 0;
             for (int x = 0; x < 16; x++)
-                if (x < c_rows)
+                if (c_row + x < problem.m && c_col < problem.n)
                     store(&problem.C[(c_row + x) * problem.ldc + c_col], problem.alpha,
                           staged[x][lane], problem.beta);
             __syncwarp();
@@ -341,26 +339,24 @@ static cudaError_t make_texture(cudaTextureObject_t *texture, const float *matri
 static cudaError_t prepare(struct sgemm *p)
 {
     struct textures *textures;
-    cudaError_t error;
 
     if (p->alpha == 0 || p->m == 0 || p->n == 0 || p->k == 0)
         return cudaSuccess; // nothing will be read
     p->workspace = textures = (struct textures *)calloc(1, sizeof *textures);
     if (textures == NULL)
         return cudaErrorMemoryAllocation;
-    error = make_texture(&textures->a, p->A, p->m, p->k, p->lda);
+    const cudaError_t error = make_texture(&textures->a, p->A, p->m, p->k, p->lda);
     return error != cudaSuccess ? error : make_texture(&textures->b, p->B, p->k, p->n, p->ldb);
 }
 
 static cudaError_t release(struct sgemm *p)
 {
     struct textures *textures = (struct textures *)p->workspace;
-    cudaError_t error_a, error_b;
 
     if (textures == NULL)
         return cudaSuccess;
-    error_a = cudaDestroyTextureObject(textures->a); // 0 is allowed
-    error_b = cudaDestroyTextureObject(textures->b);
+    const cudaError_t error_a = cudaDestroyTextureObject(textures->a); // 0 is allowed
+    const cudaError_t error_b = cudaDestroyTextureObject(textures->b);
     free(textures);
     p->workspace = NULL;
     return error_a != cudaSuccess ? error_a : error_b;
