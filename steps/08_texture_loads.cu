@@ -252,7 +252,7 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
         a += TILE_K;
         b += TILE_K * problem.ldb;
         a_texel += TILE_K / 4;
-        b_texel += TILE_K * (int)problem.ldb / 4;
+        b_texel += TILE_K / 4 * (int)problem.ldb;
         if (textured) {
             // lab: fetch the next tiles through the textures (about 2 lines)
             fetch4(fetched_a, textures.a, a_col < k_here ? a_texel : -1);
@@ -324,9 +324,10 @@ static cudaError_t make_texture(cudaTextureObject_t *texture, const float *matri
         cudaDeviceGetAttribute(&alignment, cudaDevAttrTextureAlignment, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&texels, cudaDevAttrMaxTexture1DLinearWidth, device) != cudaSuccess)
         return cudaGetLastError();
-    // Tiles hang over the edge by less than TILE_M rows: their texels must not overflow an int.
+    // Tiles hang over the edge by less than TILE_M rows: elements there, too, are counted by an
+    // int.
     if ((uintptr_t)matrix % alignment != 0 || cols % 4 != 0 || ld % 4 != 0 ||
-        ld / 4 > texels / (rows + TILE_M))
+        ld / 4 > min(texels, INT32_MAX / 4) / (rows + TILE_M))
         return cudaSuccess;
     resource.resType = cudaResourceTypeLinear;
     resource.res.linear.devPtr = (void *)matrix;
