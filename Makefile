@@ -44,6 +44,7 @@ object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 ## Checking:
 ##   make test         everything that this machine can run
 ##   make lint         formatting and static analysis, warnings are errors
+##   make docs         what documents take from docs/results and the steps: tables, chart
 ##
 ## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
 ##   NVCC=/path/to/nvcc  CUDA_HOME=/path/to/cuda  DEBUG=1 (-G)  V=1 (show commands)  -j4 (parallel)
@@ -53,7 +54,7 @@ help:
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean docs diff%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -145,7 +146,7 @@ say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
 
 # ---------------------------------------------------------------------------- programs
 
-.PHONY: help all clean test lint diffs matrix gpu
+.PHONY: help all clean test lint docs diffs matrix gpu
 all: $(PROGRAMS)
 
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
@@ -265,13 +266,19 @@ build/tests/mutants-debug: build/tests/mutants.o build/tests/fake_cuda.o \
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@$(call need,prove,perl)
 	@$(call need,python3,python3)
-	@prove --directives $(wildcard tests/*.t) $(UNIT_TESTS)
+	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/emulator/*.[ch] common/emulator/*.inc \
 	tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu steps/*.cu)
 TIDY := $(wildcard common/*.c common/emulator/*.c tests/*.c) # and the headers that they include
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard tests/*.sh)
+docs:
+	@$(call need,python3,python3)
+	@$(call need,gnuplot,gnuplot-nox)
+	$(Q)python3 docs/generate.py
+	$(Q)gnuplot docs/ladder.gp >docs/ladder.svg
+
 lint:
 	@$(call need,clang-format,clang-format)
 	@$(call need,clang-tidy,clang-tidy)

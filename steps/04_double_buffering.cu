@@ -111,6 +111,8 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
+    const int rows = (int)min(problem.m - tile_row, (int64_t)TILE_M); // that lie in C
+    const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N);
     // [/tile]
 
     // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
@@ -119,28 +121,28 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const int b_row = threadIdx.x / 32, b_col = threadIdx.x % 32;
     const float *a = problem.A + (tile_row + a_row) * problem.lda + a_col;
     const float *b = problem.B + b_row * problem.ldb + tile_col + b_col;
-    const int rows_left = (int)min(problem.m - tile_row - a_row, (int64_t)TILE_M);
-    const int cols_left = (int)min(problem.n - tile_col - b_col, (int64_t)TILE_N);
     float fetched_a[A_LOADS], fetched_b[B_LOADS];
 
     // What it computes: THREAD_M x THREAD_N elements of C from (row, col) of the tile on.
     const int row = threadIdx.x / (TILE_N / THREAD_N) * THREAD_M;
     const int col = threadIdx.x % (TILE_N / THREAD_N) * THREAD_N;
+    float *c = problem.C + (tile_row + row) * problem.ldc + tile_col + col;
     float accumulator[THREAD_M][THREAD_N] = {{0}};
     float frag_a[THREAD_M], frag_b[THREAD_N];
 
     // [loop]
-    fetch_a(fetched_a, a, problem.lda, rows_left, a_col < problem.k);
-    fetch_b(fetched_b, b, cols_left, b_row < problem.k);
+    fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < problem.k);
+    fetch_b(fetched_b, b, cols - b_col, b_row < problem.k);
     fill(&tiles[0], fetched_a, fetched_b);
     __syncthreads();
     int current = 0;
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
         // lab: start the loads of the next tiles, which k_left terms are left for (about 4 lines)
         a += TILE_K;
         b += TILE_K * problem.ldb;
-        fetch_a(fetched_a, a, problem.lda, rows_left, a_col < k_left);
-        fetch_b(fetched_b, b, cols_left, b_row < k_left);
+        fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < k_here);
+        fetch_b(fetched_b, b, cols - b_col, b_row < k_here);
         // end lab
 #pragma unroll
         for (int p = 0; p < TILE_K; p++) {
@@ -156,14 +158,11 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     // [/loop]
 
     // [epilogue]
-    float *c = problem.C + (tile_row + row) * problem.ldc + tile_col + col;
-    const int c_rows = (int)min(problem.m - tile_row - row, (int64_t)THREAD_M);
-    const int c_cols = (int)min(problem.n - tile_col - col, (int64_t)THREAD_N);
 #pragma unroll
     for (int i = 0; i < THREAD_M; i++, c += problem.ldc)
 #pragma unroll
         for (int j = 0; j < THREAD_N; j++)
-            if (i < c_rows && j < c_cols)
+            if (row + i < rows && col + j < cols)
                 store(&c[j], problem.alpha, accumulator[i][j], problem.beta);
     // [/epilogue]
 }

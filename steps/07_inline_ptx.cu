@@ -52,6 +52,7 @@ static __device__ float load_global(const float *global, bool inside)
 {
     float value = 0;
 
+    // lab: load *global into value, predicated on inside (about 8 lines)
     asm volatile("{\n"
                  "    .reg .pred inside;\n"
                  "    setp.ne.s32 inside, %2, 0;\n"
@@ -60,6 +61,7 @@ static __device__ float load_global(const float *global, bool inside)
                  : "+f"(value)
                  : "l"(global), "r"((int)inside)
                  : "memory");
+    // end lab
     return value;
 }
 
@@ -96,10 +98,12 @@ static __device__ unsigned b_address(unsigned tiles, int p, int j)
 // Four neighbours in shared memory, aligned to 16 bytes: one instruction.
 static __device__ void load4(float value[4], unsigned shared)
 {
+    // lab: load 16 bytes of shared memory (about 4 lines)
     asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3])
                  : "r"(shared)
                  : "memory");
+    // end lab
 }
 
 static __device__ void store4(unsigned shared, const float value[4])
@@ -153,15 +157,14 @@ static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREA
 // [/fragments]
 
 // [multiply]
-// Adds the outer product of the fragments: 64 products from 16 operands. The order, square by
-// square and to and fro in each, lets an instruction find an operand where the one before had it.
+// Adds the outer product of the fragments: 64 products from 16 operands. Rows are taken to and
+// fro, so that an instruction finds one of its operands where the one before had it.
 static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
                                 const float frag_b[THREAD_N])
 {
-    for (int square = 0; square < THREAD_M * THREAD_N / 16; square++)
-        for (int x = 0; x < 16; x++) {
-            const int i = square / (THREAD_N / 4) * 4 + x / 4;
-            const int j = square % (THREAD_N / 4) * 4 + (x / 4 % 2 == 0 ? x % 4 : 3 - x % 4);
+    for (int i = 0; i < THREAD_M; i++)
+        for (int x = 0; x < THREAD_N; x++) {
+            const int j = i % 2 == 0 ? x : THREAD_N - 1 - x;
             accumulator[i][j] += frag_a[i] * frag_b[j];
         }
 }
@@ -181,6 +184,8 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
+    const int rows = (int)min(problem.m - tile_row, (int64_t)TILE_M); // that lie in C
+    const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N);
     // [/tile]
 
     // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
@@ -189,8 +194,6 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const int b_row = threadIdx.x / 32, b_col = threadIdx.x % 32;
     const float *a = problem.A + (tile_row + a_row) * problem.lda + a_col;
     const float *b = problem.B + b_row * problem.ldb + tile_col + b_col;
-    const int rows_left = (int)min(problem.m - tile_row - a_row, (int64_t)TILE_M);
-    const int cols_left = (int)min(problem.n - tile_col - b_col, (int64_t)TILE_N);
     float fetched_a[A_LOADS], fetched_b[B_LOADS];
 
     // What it computes: THREAD_M x THREAD_N elements of C, the first at (row, col) of the tile.
@@ -204,28 +207,27 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     float frag_a[2][THREAD_M], frag_b[2][THREAD_N];
 
     // [loop]
-    fetch_a(fetched_a, a, problem.lda, rows_left, a_col < problem.k);
-    fetch_b(fetched_b, b, cols_left, b_row < problem.k);
+    fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < problem.k);
+    fetch_b(fetched_b, b, cols - b_col, b_row < problem.k);
     fill(first, fetched_a, fetched_b);
     __syncthreads();
     load_fragments(frag_a[0], frag_b[0], first, 0, row, col);
     const unsigned flip = first ^ second;
     unsigned current = first;
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
-        // lab: start the loads of the next tiles, which k_left terms are left for (about 4 lines)
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
         a += TILE_K;
         b += TILE_K * problem.ldb;
-        fetch_a(fetched_a, a, problem.lda, rows_left, a_col < k_left);
-        fetch_b(fetched_b, b, cols_left, b_row < k_left);
-        // end lab
+        fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < k_here);
+        fetch_b(fetched_b, b, cols - b_col, b_row < k_here);
 #pragma unroll
         for (int p = 1; p < TILE_K; p++) {
             load_fragments(frag_a[p % 2], frag_b[p % 2], current, p, row, col);
             multiply(accumulator, frag_a[(p - 1) % 2], frag_b[(p - 1) % 2]);
         }
-        // lab: fill the other buffer and switch to it (about 3 lines)
         fill(current ^ flip, fetched_a, fetched_b);
         __syncthreads(); // the next tiles are complete, and nobody reads these any more
+        // lab: switch to the other pair of tiles (about 1 line)
         current ^= flip; // before any offset is added: at any base, a ^ (a ^ b) is b
         // end lab
         load_fragments(frag_a[0], frag_b[0], current, 0, row, col);
@@ -241,9 +243,8 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     for (int i = 0; i < THREAD_M; i += 4)
 #pragma unroll
         for (int j = 0; j < THREAD_N; j += 4) {
-            const int64_t c_row = tile_row + row - lane_row + patch_row(i);
-            const int64_t c_col = tile_col + col - lane_col + patch_col(j) + lane;
-            // lab: stage the square, then store it by rows (about 8 lines)
+            const int64_t c_row = tile_row + (row - lane_row + patch_row(i));
+            const int64_t c_col = tile_col + (col - lane_col + patch_col(j) + lane);
             for (int x = 0; x < 16; x++)
                 staged[lane_row + x / 4][lane_col + x % 4] = accumulator[i + x / 4][j + x % 4];
             __syncwarp();
@@ -252,7 +253,6 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
                     store(&problem.C[(c_row + x) * problem.ldc + c_col], problem.alpha,
                           staged[x][lane], problem.beta);
             __syncwarp();
-            // end lab
         }
     // [/epilogue]
 }

@@ -86,8 +86,10 @@ static __device__ void fetch4(float fetched[4], cudaTextureObject_t texture, int
 {
     float4 v;
 
+    // lab: read texel number texel (about 2 lines)
     tex1Dfetch(&v, texture, texel);
     fetched[0] = v.x, fetched[1] = v.y, fetched[2] = v.z, fetched[3] = v.w;
+    // end lab
 }
 // [/fetch]
 
@@ -172,15 +174,14 @@ static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREA
 // [/fragments]
 
 // [multiply]
-// Adds the outer product of the fragments: 64 products from 16 operands. The order, square by
-// square and to and fro in each, lets an instruction find an operand where the one before had it.
+// Adds the outer product of the fragments: 64 products from 16 operands. Rows are taken to and
+// fro, so that an instruction finds one of its operands where the one before had it.
 static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
                                 const float frag_b[THREAD_N])
 {
-    for (int square = 0; square < THREAD_M * THREAD_N / 16; square++)
-        for (int x = 0; x < 16; x++) {
-            const int i = square / (THREAD_N / 4) * 4 + x / 4;
-            const int j = square % (THREAD_N / 4) * 4 + (x / 4 % 2 == 0 ? x % 4 : 3 - x % 4);
+    for (int i = 0; i < THREAD_M; i++)
+        for (int x = 0; x < THREAD_N; x++) {
+            const int j = i % 2 == 0 ? x : THREAD_N - 1 - x;
             accumulator[i][j] += frag_a[i] * frag_b[j];
         }
 }
@@ -207,6 +208,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
+    const int rows = (int)min(problem.m - tile_row, (int64_t)TILE_M); // that lie in C
+    const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N);
     // [/tile]
 
     // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
@@ -218,8 +221,6 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     int b_texel = (int)(b_row * problem.ldb + tile_col + b_col) / 4;
     const float *a = problem.A + (tile_row + a_row) * problem.lda + a_col;
     const float *b = problem.B + b_row * problem.ldb + tile_col + b_col;
-    const int rows_left = (int)min(problem.m - tile_row - a_row, (int64_t)TILE_M);
-    const int cols_left = (int)min(problem.n - tile_col - b_col, (int64_t)TILE_N);
     float fetched_a[A_LOADS], fetched_b[B_LOADS];
 
     // What it computes: THREAD_M x THREAD_N elements of C, the first at (row, col) of the tile.
@@ -238,8 +239,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
         fetch4(fetched_b, textures.b, b_texel);
         fill4(first, fetched_a, fetched_b);
     } else {
-        fetch_a(fetched_a, a, problem.lda, rows_left, a_col < problem.k);
-        fetch_b(fetched_b, b, cols_left, b_row < problem.k);
+        fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < problem.k);
+        fetch_b(fetched_b, b, cols - b_col, b_row < problem.k);
         fill(first, fetched_a, fetched_b);
     }
     __syncthreads();
@@ -247,32 +248,31 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     const unsigned flip = first ^ second;
     unsigned current = first;
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
-        // lab: start the loads of the next tiles, which k_left terms are left for (about 4 lines)
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
         a += TILE_K;
         b += TILE_K * problem.ldb;
         a_texel += TILE_K / 4;
-        b_texel += TILE_K * (int)problem.ldb / 4;
+        b_texel += TILE_K / 4 * (int)problem.ldb;
         if (textured) {
-            fetch4(fetched_a, textures.a, a_col < k_left ? a_texel : -1);
+            // lab: fetch the next tiles through the textures (about 2 lines)
+            fetch4(fetched_a, textures.a, a_col < k_here ? a_texel : -1);
             fetch4(fetched_b, textures.b, b_texel);
+            // end lab
         } else {
-            fetch_a(fetched_a, a, problem.lda, rows_left, a_col < k_left);
-            fetch_b(fetched_b, b, cols_left, b_row < k_left);
+            fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < k_here);
+            fetch_b(fetched_b, b, cols - b_col, b_row < k_here);
         }
-        // end lab
 #pragma unroll
         for (int p = 1; p < TILE_K; p++) {
             load_fragments(frag_a[p % 2], frag_b[p % 2], current, p, row, col);
             multiply(accumulator, frag_a[(p - 1) % 2], frag_b[(p - 1) % 2]);
         }
-        // lab: fill the other buffer and switch to it (about 3 lines)
         if (textured)
             fill4(current ^ flip, fetched_a, fetched_b);
         else
             fill(current ^ flip, fetched_a, fetched_b);
         __syncthreads(); // the next tiles are complete, and nobody reads these any more
         current ^= flip; // before any offset is added: at any base, a ^ (a ^ b) is b
-        // end lab
         load_fragments(frag_a[0], frag_b[0], current, 0, row, col);
         multiply(accumulator, frag_a[1], frag_b[1]);
     }
@@ -286,9 +286,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     for (int i = 0; i < THREAD_M; i += 4)
 #pragma unroll
         for (int j = 0; j < THREAD_N; j += 4) {
-            const int64_t c_row = tile_row + row - lane_row + patch_row(i);
-            const int64_t c_col = tile_col + col - lane_col + patch_col(j) + lane;
-            // lab: stage the square, then store it by rows (about 8 lines)
+            const int64_t c_row = tile_row + (row - lane_row + patch_row(i));
+            const int64_t c_col = tile_col + (col - lane_col + patch_col(j) + lane);
             for (int x = 0; x < 16; x++)
                 staged[lane_row + x / 4][lane_col + x % 4] = accumulator[i + x / 4][j + x % 4];
             __syncwarp();
@@ -297,7 +296,6 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
                     store(&problem.C[(c_row + x) * problem.ldc + c_col], problem.alpha,
                           staged[x][lane], problem.beta);
             __syncwarp();
-            // end lab
         }
     // [/epilogue]
 }
@@ -326,9 +324,10 @@ static cudaError_t make_texture(cudaTextureObject_t *texture, const float *matri
         cudaDeviceGetAttribute(&alignment, cudaDevAttrTextureAlignment, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&texels, cudaDevAttrMaxTexture1DLinearWidth, device) != cudaSuccess)
         return cudaGetLastError();
-    // Tiles hang over the edge by less than TILE_M rows: their texels must not overflow an int.
+    // Tiles hang over the edge by less than TILE_M rows: elements there, too, are counted by an
+    // int.
     if ((uintptr_t)matrix % alignment != 0 || cols % 4 != 0 || ld % 4 != 0 ||
-        ld / 4 > texels / (rows + TILE_M))
+        ld / 4 > min(texels, INT32_MAX / 4) / (rows + TILE_M))
         return cudaSuccess;
     resource.resType = cudaResourceTypeLinear;
     resource.res.linear.devPtr = (void *)matrix;
@@ -341,26 +340,24 @@ static cudaError_t make_texture(cudaTextureObject_t *texture, const float *matri
 static cudaError_t prepare(struct sgemm *p)
 {
     struct textures *textures;
-    cudaError_t error;
 
     if (p->alpha == 0 || p->m == 0 || p->n == 0 || p->k == 0)
         return cudaSuccess; // nothing will be read
     p->workspace = textures = (struct textures *)calloc(1, sizeof *textures);
     if (textures == NULL)
         return cudaErrorMemoryAllocation;
-    error = make_texture(&textures->a, p->A, p->m, p->k, p->lda);
+    const cudaError_t error = make_texture(&textures->a, p->A, p->m, p->k, p->lda);
     return error != cudaSuccess ? error : make_texture(&textures->b, p->B, p->k, p->n, p->ldb);
 }
 
 static cudaError_t release(struct sgemm *p)
 {
     struct textures *textures = (struct textures *)p->workspace;
-    cudaError_t error_a, error_b;
 
     if (textures == NULL)
         return cudaSuccess;
-    error_a = cudaDestroyTextureObject(textures->a); // 0 is allowed
-    error_b = cudaDestroyTextureObject(textures->b);
+    const cudaError_t error_a = cudaDestroyTextureObject(textures->a); // 0 is allowed
+    const cudaError_t error_b = cudaDestroyTextureObject(textures->b);
     free(textures);
     p->workspace = NULL;
     return error_a != cudaSuccess ? error_a : error_b;

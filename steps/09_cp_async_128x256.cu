@@ -147,15 +147,14 @@ static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREA
 // [/fragments]
 
 // [multiply]
-// Adds the outer product of the fragments: 128 products from 24 operands. The order, square by
-// square and to and fro in each, lets an instruction find an operand where the one before had it.
+// Adds the outer product of the fragments: 128 products from 24 operands. Rows are taken to and
+// fro, so that an instruction finds one of its operands where the one before had it.
 static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
                                 const float frag_b[THREAD_N])
 {
-    for (int square = 0; square < THREAD_M * THREAD_N / 16; square++)
-        for (int x = 0; x < 16; x++) {
-            const int i = square / (THREAD_N / 4) * 4 + x / 4;
-            const int j = square % (THREAD_N / 4) * 4 + (x / 4 % 2 == 0 ? x % 4 : 3 - x % 4);
+    for (int i = 0; i < THREAD_M; i++)
+        for (int x = 0; x < THREAD_N; x++) {
+            const int j = i % 2 == 0 ? x : THREAD_N - 1 - x;
             accumulator[i][j] += frag_a[i] * frag_b[j];
         }
 }
@@ -176,6 +175,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
+    const int rows = (int)min(problem.m - tile_row, (int64_t)TILE_M); // that lie in C
+    const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N);
     // [/tile]
 
     // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
@@ -184,8 +185,6 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     const int b_row = threadIdx.x / 32, b_col = threadIdx.x % 32 * (aligned ? 4 : 1);
     const float *a = problem.A + (tile_row + a_row) * problem.lda + a_col;
     const float *b = problem.B + b_row * problem.ldb + tile_col + b_col;
-    const int rows_left = (int)min(problem.m - tile_row - a_row, (int64_t)TILE_M);
-    const int cols_left = (int)min(problem.n - tile_col - b_col, (int64_t)TILE_N);
 
     // What it computes: THREAD_M x THREAD_N elements of C, the first at (row, col) of the tile.
     // Lanes 0, 2, 4 ... 14 read the same 4 elements of A, lanes 0, 1, 16 and 17 the same 4 of B.
@@ -198,19 +197,20 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     float frag_a[2][THREAD_M], frag_b[2][THREAD_N];
 
     // [loop]
-    copy_a(first, a, problem.lda, rows_left, a_col < problem.k);
-    copy_b(first, b, cols_left, b_row < problem.k, aligned);
+    copy_a(first, a, problem.lda, rows - a_row, a_col < problem.k);
+    copy_b(first, b, cols - b_col, b_row < problem.k, aligned);
     wait_for_copies();
     __syncthreads();
     load_fragments(frag_a[0], frag_b[0], first, 0, row, col);
     const unsigned flip = first ^ second;
     unsigned current = first;
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
         // lab: start the copies of the next tiles, which k_left terms are left for (about 4 lines)
         a += TILE_K;
         b += TILE_K * problem.ldb;
-        copy_a(current ^ flip, a, problem.lda, rows_left, a_col < k_left);
-        copy_b(current ^ flip, b, cols_left, b_row < k_left, aligned);
+        copy_a(current ^ flip, a, problem.lda, rows - a_row, a_col < k_here);
+        copy_b(current ^ flip, b, cols - b_col, b_row < k_here, aligned);
         // end lab
 #pragma unroll
         for (int p = 1; p < TILE_K; p++) {
@@ -235,9 +235,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     for (int i = 0; i < THREAD_M; i += 4)
 #pragma unroll
         for (int j = 0; j < THREAD_N; j += 4) {
-            const int64_t c_row = tile_row + row - lane_row + patch_row(i);
-            const int64_t c_col = tile_col + col - lane_col + patch_col(j) + lane;
-            // lab: stage the square, then store it by rows (about 8 lines)
+            const int64_t c_row = tile_row + (row - lane_row + patch_row(i));
+            const int64_t c_col = tile_col + (col - lane_col + patch_col(j) + lane);
             for (int x = 0; x < 16; x++)
                 staged[lane_row + x / 4][lane_col + x % 4] = accumulator[i + x / 4][j + x % 4];
             __syncwarp();
@@ -246,7 +245,6 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
                     store(&problem.C[(c_row + x) * problem.ldc + c_col], problem.alpha,
                           staged[x][lane], problem.beta);
             __syncwarp();
-            // end lab
         }
     // [/epilogue]
 }

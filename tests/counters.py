@@ -1,7 +1,7 @@
-"""counters.py PROGRAM SIZE FOLDER: what the hardware counted while a step's kernel ran once.
+"""counters.py PROGRAM SIZE FOLDER [CSV]: what the hardware counted while a step's kernel ran once.
 
 Runs Nsight Compute (ncu: $NCU, in PATH, in FOLDER or where its own installer puts it) and prints
-a table. Clocks are left alone, so that the time can be set beside the program's own; ncu empties
+a table; writes it, with the metrics' names, as CSV too. Clocks are left alone, so that the time can be set beside the program's own; ncu empties
 the caches before each of its passes. Exits 77 where this machine does not let us count.
 """
 
@@ -86,12 +86,21 @@ def print_table(kernel, counts):
             print(f"  {what:28}{value:18,.{digits}f}  {unit}")
 
 
+def write_csv(path, program, size, kernels):
+    with open(path, "w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["step", "kernel", "m_n_k", "metric", "value"])
+        for kernel, counts in kernels.items():
+            for metric, value in counts.items():
+                out.writerow([program.removeprefix("./step"), kernel, size, metric, f"{value:.10g}"])
+
+
 def fail(message, status):
     print(f"profile: {message}", file=sys.stderr)
     return status
 
 
-def main(program, size, folder):
+def main(program, size, folder, csv_path=None):
     ncu = find_ncu(folder)
     if not ncu:
         return fail("ncu is missing. It comes with Nsight Compute (package cuda-nsight-compute).", 77)
@@ -115,6 +124,8 @@ def main(program, size, folder):
     print(f"{program}, m = n = k = {size}, one launch")
     for kernel, counts in kernels.items():
         print_table(kernel, counts)
+    if csv_path:
+        write_csv(csv_path, program, size, kernels)
     return 0
 
 

@@ -1,14 +1,15 @@
 #!/bin/sh
 # gpu.sh FOLDER TOOLS: all the work that needs a GPU, results as files in FOLDER. TOOLS is where the
 # toolkit's programs are. PHASES chooses among "verify sanitize profile benchmark". Goes on after a
-# failure, and exits 1 if there was one.
+# failure, and exits 1 if there was one. What docs/results keeps of it is ladder.csv and counters.csv.
 set -u
 
 out=$1
 tools=$2
 phases=${PHASES:-verify sanitize profile benchmark}
 mkdir -p "$out" || exit 1
-failures=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 
 # run NAME COMMAND...: leaves what the command prints in NAME.txt.
 run()
@@ -21,15 +22,23 @@ run()
     case $status in
     0) word=ok ;;
     77) word=skipped ;;
-    *) word="FAILED (exit $status)" failures=$((failures + 1)) ;;
+    *) word="FAILED (exit $status)" ;;
     esac
-    printf '%-24s %s, %s s\n' "$name" "$word" $(($(date +%s) - started))
+    printf '%-24s %s, %s s\n' "$name" "$word" $(($(date +%s) - started)) | tee -a "$log"
 }
 
-# benchmark NAME PROGRAM OPTION...: its table, and everything it measured as CSV and JSON.
+# benchmark NAME PROGRAM OPTION...: its table, and everything it measured as CSV.
 benchmark()
 {
-    run "$@" --csv "$out/$1.csv" --json "$out/$1.json"
+    run "$@" --csv "$out/$1.csv"
+}
+
+# collect NAME FILE...: the CSV files as one, under one header.
+collect()
+{
+    name=$1
+    shift
+    [ -e "$1" ] && awk 'FNR > 1 || NR == 1' "$@" >"$out/$name.csv"
 }
 
 run machine sh -c "date -u +%FT%TZ; nvidia-smi; '$tools/nvcc' --version"
@@ -37,8 +46,11 @@ for phase in $phases; do
     [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t
     for step in step[0-9][0-9]; do
         case $phase in
-        sanitize) run "$step-sanitize" tests/sanitize.sh "./$step" "$tools" ;;
-        profile) run "$step-profile" python3 tests/counters.py "./$step" 4096 "$tools" ;;
+        sanitize) run "$step-sanitize" tests/sanitize.sh "./$step" "$tools" & ;;
+        profile)
+            run "$step-profile" python3 tests/counters.py "./$step" 4096 "$tools" \
+                "$out/$step-profile.csv"
+            ;;
         benchmark)
             benchmark "$step" "./$step"
             benchmark "$step-12288" "./$step" -s 12288
@@ -47,7 +59,11 @@ for phase in $phases; do
             ;;
         esac
     done
+    wait # the sanitizers run side by side: they time nothing
+    case $phase in
+    profile) collect counters "$out"/step*-profile.csv ;;
+    benchmark) collect ladder "$out"/step[0-9][0-9].csv "$out"/step*-[!p]*.csv "$out"/step*-power.csv ;;
+    esac
 done
 
-[ $failures -eq 0 ] || echo "$failures failed: see their files in $out" >&2
-[ $failures -eq 0 ]
+! grep -q FAILED "$log" || { echo "see their files in $out" >&2 && exit 1; }

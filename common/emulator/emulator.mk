@@ -49,3 +49,12 @@ build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
 main_of = build/common/main-step$(firstword $(subst -, ,$(notdir $1))).o
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+# Warp instructions a second on one core: printed, not judged.
+.PHONY: speed
+speed: build/tests/emulator_speed
+	@$<
+
+build/tests/emulator_speed: build/tests/emulator_speed.o $(call object_of,07) $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""generate.py [--check]: fills in what the documents take from results and sources.
+
+A document holds it between <!-- generated: NAME --> and <!-- end generated -->; each NAME is a
+function below. Figures come from docs/results only. --check changes nothing: it names the
+documents that are not up to date and exits 1.
+"""
+
+import csv
+import os
+import re
+import statistics
+import sys
+
+DOCS = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(DOCS)
+RESULTS = os.path.join(DOCS, "results", "nvidia-h200")
+DOCUMENTS = ["README.md"]
+
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import diffs  # noqa: E402
+import steps  # noqa: E402
+
+BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end generated -->)", re.DOTALL)
+
+TITLE = re.compile(r'\.title = "([^"]*)"')
+
+# What each step is about, for the table of the ladder.
+IDEAS = {
+    "01": "one thread computes one element; `threadIdx.x` runs along a row, so that loads coalesce",
+    "02": "a tile of A and of B is read from global memory once a block; a thread keeps 8x8 of C",
+    "03": "the tile of A is kept transposed and padded: 16-byte loads, stores without bank conflicts",
+    "04": "two buffers: the next tile's loads are in flight during the arithmetic",
+    "05": "operands are read a term ahead, by lanes laid out so that reads are broadcast",
+    "06": "the finished tile is rearranged in shared memory and stored by rows",
+    "07": "predicated loads, 16-byte shared accesses, buffers switched by one XOR",
+    "08": "16-byte fetches through textures, which answer 0 past the end",
+    "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
+}
+
+
+def records():
+    with open(os.path.join(RESULTS, "ladder.csv"), encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def at(rows, **wanted):
+    """The first record with these values, and without a power phase, which heats the GPU."""
+    for row in rows:
+        if all(row[name] == str(value) for name, value in wanted.items()) and not row["power_w"]:
+            return row
+    raise LookupError(f"no record with {wanted} in {RESULTS}")
+
+
+def square(rows, step, size):
+    return at(rows, step=int(step), m=size, n=size, k=size)
+
+
+def changed_lines():
+    """{step: changed lines of code}, from the step that it grew out of."""
+    sources = steps.sources()
+    return {
+        step: f"{diffs.changed_lines(sources[base], sources[step])}"
+        + (f" (from {base})" if int(base) + 1 != int(step) else "")
+        for base, step, _ in reversed(diffs.budgets())
+    }
+
+
+def ladder():
+    """A row a step: what it is, how much it changes, how fast it is."""
+    sizes = (1024, 4096, 12288)
+    rows, changed = records(), changed_lines()
+    lines = [
+        "| step | the one idea | lines changed | 1024 | 4096 | 12288 | of cuBLAS at 4096 |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for step, path in steps.sources().items():
+        runs = [square(rows, step, size) for size in sizes]
+        title = TITLE.search(steps.text(path))[1]
+        rates = " | ".join(f"{float(run['step_tflops']):.1f}" for run in runs)
+        lines.append(
+            f"| [{step} {title}](steps/{os.path.basename(path)}) | {IDEAS[step]}"
+            f" | {changed.get(step, '')} | {rates} | {100 * float(runs[1]['ratio']):.0f} % |"
+        )
+    cublas = [
+        statistics.median(float(square(rows, s, size)["cublas_tflops"]) for s in steps.sources())
+        for size in sizes
+    ]
+    rates = " | ".join(f"{rate:.1f}" for rate in cublas)
+    lines.append(f"| cuBLAS | float32, pedantic | | {rates} | |")
+    return "\n".join(lines)
+
+
+def conditions():
+    """One sentence: on what, with what, when."""
+    row = square(records(), "07", 4096)
+    return (
+        f"TFLOP/s at m = n = k on one {row['device']} (sm_{row['compute_capability_x10']},"
+        f" {row['sms']} SMs, driver {row['driver']}, CUDA {row['cuda']}, cuBLAS {row['cublas']},"
+        f" {row['date'][:10]}): medians of CUDA-event times, step and cuBLAS taking turns in one"
+        " run, L2 flushed before each, clocks not locked. Every record:"
+        " [docs/results](docs/results/nvidia-h200/ladder.csv)."
+    )
+
+
+def output():
+    """What ./step07 printed where the results come from."""
+    text = steps.text(os.path.join(RESULTS, "step07.txt"))
+    return "\n".join(("    " + line).rstrip() for line in ["$ ./step07"] + text.splitlines())
+
+
+def filled(text):
+    def fill(match):
+        return f"{match[1]}{globals()[match[2]]()}\n{match[3]}"
+
+    return BLOCK.sub(fill, text)
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        print("usage: docs/generate.py [--check]", file=sys.stderr)
+        return 2
+    stale = []
+    for name in DOCUMENTS:
+        path = os.path.join(ROOT, name)
+        old = steps.text(path)
+        new = filled(old)
+        if new != old:
+            stale.append(name)
+            if not arguments:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(new)
+    if stale:
+        print(f"{'out of date' if arguments else 'written'}: {', '.join(stale)}")
+    return 1 if stale and arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
