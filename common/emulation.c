@@ -11,6 +11,7 @@
 // Only twins have these: in other programs their addresses are NULL.
 #pragma weak emulator_settings
 #pragma weak emulator_limit
+#pragma weak emulator_check_leaks
 
 bool emulated(void)
 {
@@ -25,8 +26,15 @@ void prepare_emulation(struct options *options)
     options->verify_only = true;
     options->no_guards = true; // the emulator sees every access outside a matrix by itself
     emulator_settings.program = program_name;
+    emulator_settings.leaks_at_exit = false; // where the program gives up, it leaves what it has
     emulator_settings.shared_base = options->shared_base;
     emulator_settings.schedule = (uint64_t)options->schedule;
+}
+
+void finish_emulation(void)
+{
+    if (emulated())
+        emulator_check_leaks();
 }
 
 void become_twin(char **argv)

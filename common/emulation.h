@@ -17,6 +17,9 @@ bool emulated(void);
 // can do, which is to verify. Ends the program where the options ask for a measurement.
 void prepare_emulation(struct options *options);
 
+// In a twin, where everything has been given back: ends the program where it has not.
+void finish_emulation(void);
+
 // In a program that is no twin: goes on as its twin, with the same command line. Returns only where
 // there is none.
 void become_twin(char **argv);

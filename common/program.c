@@ -174,6 +174,7 @@ static enum exit_code run_all(const struct options *options, const struct step *
     print_notes(&setting, &outcome);
     check_stdout();
     close_bench(&bench);
+    finish_emulation();
     close_records(&setting, outcome.done == shape_count(options));
     nvml_close();
     return conclude(&setting, &outcome);

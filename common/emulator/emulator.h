@@ -22,11 +22,12 @@ enum {
 // May be changed at any time; a launch reads them when it starts.
 struct emulator_settings {
     const char *program; // what messages start with
-    int capability;      // of the modelled GPU, times ten: 90 is sm_90
+    int capability; // of the modelled GPU, times ten: 90 is sm_90, unless the program needs more
     int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults
     int workers;         // threads that run blocks; 0: one for each core
+    bool leaks_at_exit;  // look for leaks when the program exits, whatever the reason
     bool portable;       // no vector instructions beyond those that the compiler may always use
 };
 extern struct emulator_settings emulator_settings;
@@ -35,6 +36,10 @@ extern struct emulator_settings emulator_settings;
 // a name for messages, which is copied. Copies by the host may still touch all of it. A second call
 // for the same allocation replaces the first.
 void emulator_limit(const void *first, size_t bytes, const char *name);
+
+// Ends the program with a message where a cudaMalloc or a texture object has not been given back.
+// The same happens at exit where the settings say so.
+void emulator_check_leaks(void);
 
 // Warp instructions executed by all launches so far.
 uint64_t emulator_warp_instructions(void);

@@ -86,6 +86,17 @@ char *fatbin_ptx(const void *container, int capability)
     return text;
 }
 
+int fatbin_lowest_capability(const void *container)
+{
+    const unsigned char *at = NULL;
+    struct entry entry;
+    int lowest = 0;
+    while (next_entry(container, &at, &entry))
+        if (entry.kind == KIND_PTX && (lowest == 0 || entry.capability < lowest))
+            lowest = entry.capability;
+    return lowest;
+}
+
 // Cubins ----------------------------------------------------------------------------------------
 
 static const Elf64_Shdr *find_section(const unsigned char *elf, const char *name)

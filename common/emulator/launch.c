@@ -30,6 +30,7 @@ struct emulator_settings emulator_settings = {
     .capability = 90,
     .shared_base = -1,
     .checks = true,
+    .leaks_at_exit = true,
 };
 
 static uint64_t executed_by_all;

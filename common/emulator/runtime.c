@@ -85,17 +85,15 @@ cudaError_t __cudaGetKernel(struct function **kernel, const void *host);
 cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t stream);
 
-// What a program leaves behind is reported once everything else has been said.
-static void check_leaks(void)
+// True where something has been left behind, and has been told.
+static bool report_leaks(void)
 {
     uint64_t bytes = 0;
     int count = 0;
-    if (!emulator_settings.checks || any_error || emulator_has_failed())
-        return;
     const char *const name = memory_leaks(&count, &bytes);
     const int textures = textures_live();
-    if (count == 0 && textures == 0)
-        return;
+    if (!emulator_settings.checks || (count == 0 && textures == 0))
+        return false;
     fflush(NULL);
     fprintf(stderr, "%s: emulator: leak: ", emulator_settings.program);
     if (count > 0)
@@ -104,7 +102,21 @@ static void check_leaks(void)
     if (textures > 0)
         fprintf(stderr, "%d texture object%s never destroyed", textures, textures > 1 ? "s" : "");
     fputc('\n', stderr);
-    _Exit(EMULATOR_FAULT);
+    return true;
+}
+
+void emulator_check_leaks(void)
+{
+    emulator_settings.leaks_at_exit = false;
+    if (report_leaks())
+        exit(EMULATOR_FAULT);
+}
+
+// After an error a program need not give back anything.
+static void check_at_exit(void)
+{
+    if (emulator_settings.leaks_at_exit && !any_error && !emulator_has_failed() && report_leaks())
+        _Exit(EMULATOR_FAULT);
 }
 
 void **__cudaRegisterFatBinary(void *wrapper)
@@ -116,8 +128,12 @@ void **__cudaRegisterFatBinary(void *wrapper)
     };
     struct image *image = zeroed(1, sizeof *image);
     if (images == NULL)
-        atexit(check_leaks);
+        atexit(check_at_exit);
     image->container = ((struct wrapper *)wrapper)->container;
+    // A program that was built for a newer GPU than the model gets a model that it runs on.
+    const int lowest = fatbin_lowest_capability(image->container);
+    if (lowest > emulator_settings.capability)
+        emulator_settings.capability = lowest;
     image->next = images;
     images = image;
     return (void **)image;
