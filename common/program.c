@@ -205,6 +205,10 @@ static enum exit_code run_step(struct options *options, const struct step *step,
         prepare_emulation(options);
     else if (options->emulate || count_devices() == 0)
         become_twin(argv);
+    if (!emulated() && !options->emulate &&
+        (options->schedule != 0 || options->shared_base != UNSET))
+        fail(EXIT_USAGE,
+             "--schedule and --shared-base are the emulator's: they want --emulate, too");
     if (options->emulate && !emulated())
         fail(EXIT_CUDA, "--emulate: build/%s-emulated is not there: make %s", program_name,
              program_name);
