@@ -25,7 +25,7 @@ static __device__ void store(float *c, float alpha, float sum, float beta)
 static __global__ __launch_bounds__(THREADS) void step_sgemm(struct sgemm problem)
 {
     // [tile]
-    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t row = (int64_t)(blockIdx.x / tiles_across) * TILE_M + threadIdx.x / TILE_N;
     const int64_t col = (int64_t)(blockIdx.x % tiles_across) * TILE_N + threadIdx.x % TILE_N;

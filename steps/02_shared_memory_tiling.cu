@@ -1,9 +1,10 @@
 // Step 02: shared-memory tiling
 //
 // A block computes a 128x128 tile of C: for every 8 terms of its sums it copies a 128x8 tile of A
-// and an 8x128 tile of B into shared memory. Each element fetched is then used 128 times, and from
-// each pair of 8-element fragments that a thread reads it makes 64 products, kept in registers.
-// Cost: 8 KiB of shared memory, 64 accumulators a thread, two barriers a tile.
+// and an 8x128 tile of B into shared memory, so that each element fetched is used 128 times. A
+// thread reads 8 elements of each tile and adds their 64 products to 64 sums that it keeps in
+// registers. Cost: 8 KiB of shared memory, 64 registers of sums a thread, two barriers for every 8
+// terms.
 //
 // Build and run: make step02 && ./step02          Chapter: docs/02-shared-memory-tiling.md
 #include "step.h"
@@ -86,12 +87,13 @@ static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const flo
 }
 // [/multiply]
 
+// Two blocks on a multiprocessor at a time: at most 128 registers a thread.
 static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm problem)
 {
     __shared__ struct tiles tiles;
 
     // [tile]
-    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
@@ -128,6 +130,7 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
         fill(&tiles, fetched_a, fetched_b);
         __syncthreads();
         // end lab
+        // Unrolled, because an array can be kept in registers only if its indices are constants.
 #pragma unroll
         for (int p = 0; p < TILE_K; p++) {
             load_fragments(frag_a, frag_b, &tiles, p, row, col);

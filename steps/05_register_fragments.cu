@@ -1,9 +1,10 @@
 // Step 05: register fragments
 //
-// The operands of the next term are read from shared memory while this one is multiplied: there
-// are two pairs of fragments. A warp computes 32x64 of C, each thread four 4x4 squares of it, laid
-// out so that lanes which need the same operands sit side by side and one read serves them.
-// Cost: 16 more registers, and a patch of C that is no longer in one piece.
+// A warp computes 32x64 of C, each thread four 4x4 squares of it, laid out so that one read of
+// shared memory serves all lanes that need the same operands. The operands of the next term are
+// read while this one is multiplied, and rows are multiplied to and fro. The layout is what gains
+// most. Cost: two fragments of each operand in registers, and a patch of C that is not in one
+// piece.
 //
 // Build and run: make step05 && ./step05          Chapter: docs/05-register-fragments.md
 #include "step.h"
@@ -22,8 +23,9 @@ enum {
     A_LOADS = TILE_M * TILE_K / THREADS, // elements of A that a thread fetches for a tile: 4
     B_LOADS = TILE_K * TILE_N / THREADS, // and of B: 4
     B_APART = 32,                        // columns between two of them: a warp's width
-    // Lanes 0 to 7 store 16 bytes to 8 rows of the A tile. A row of 128 floats starts at bank 0,
-    // like every other, and the stores would take 8 turns; with 132 a row starts 4 banks further.
+    // Lanes 0 to 7 store to 8 rows of the A tile, 16 bytes each. If a row had 128 floats, all would
+    // begin at bank 0, and the stores would take 8 turns; with 132 each begins 4 banks after the
+    // one before: one turn.
     A_TILE_LD = TILE_M + 4,
 };
 
@@ -32,7 +34,7 @@ struct tiles {
     float b[TILE_K][TILE_N];
 };
 
-static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "a row of a tile starts at 16 bytes");
+static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "rows start at multiples of 16 bytes");
 static_assert(A_LOADS == 4, "a thread's share of A is one 16-byte store");
 static_assert(TILE_M / THREAD_M * (TILE_N / THREAD_N) == THREADS, "the threads cover the tile");
 
@@ -127,12 +129,13 @@ static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const flo
 }
 // [/multiply]
 
+// Two blocks on a multiprocessor at a time: at most 128 registers a thread.
 static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm problem)
 {
     __shared__ struct tiles tiles[2];
 
     // [tile]
-    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
@@ -166,14 +169,16 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     __syncthreads();
     load_fragments(frag_a[0], frag_b[0], &tiles[0], 0, row, col);
     int current = 0;
+    // One round a pair of tiles. In the last, k_left is not positive: zeros are fetched, never
+    // read.
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
-        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms left for the next tiles
         a += TILE_K;
         b += TILE_K * problem.ldb;
         fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < k_here);
         fetch_b(fetched_b, b, cols - b_col, b_row < k_here);
+        // lab: read the fragments of term p while those of p - 1 are multiplied (about 5 lines)
 #pragma unroll
-        // lab: read the fragments of term p while those of p - 1 are multiplied (about 4 lines)
         for (int p = 1; p < TILE_K; p++) {
             load_fragments(frag_a[p % 2], frag_b[p % 2], &tiles[current], p, row, col);
             multiply(accumulator, frag_a[(p - 1) % 2], frag_b[(p - 1) % 2]);

@@ -1,8 +1,9 @@
 // Step 07: inline PTX
 //
-// The loads and stores of the loop are written in PTX, the assembly language that nvcc compiles to.
-// A load from global memory carries its bounds test as a predicate, shared memory is addressed in
-// 32 bits and moved 16 bytes at a time, and one XOR switches the buffers.
+// The loads and stores of the loop are written in PTX, the assembly language that nvcc compiles to:
+// a load from global memory carries its bounds test as a predicate, shared memory has addresses of
+// 32 bits, and one XOR switches the buffers. What it saves is address arithmetic: the memory
+// instructions are those that the compiler finds for step 06 (compare make sass06 and make sass07).
 // Cost: the compiler no longer checks types, bounds or order: what it must know, we must tell it.
 //
 // Build and run: make step07 && ./step07          Chapter: docs/07-inline-ptx.md
@@ -22,11 +23,13 @@ enum {
     A_LOADS = TILE_M * TILE_K / THREADS, // elements of A that a thread fetches for a tile: 4
     B_LOADS = TILE_K * TILE_N / THREADS, // and of B: 4
     B_APART = 32,                        // columns between two of them: a warp's width
-    // Lanes 0 to 7 store 16 bytes to 8 rows of the A tile. A row of 128 floats starts at bank 0,
-    // like every other, and the stores would take 8 turns; with 132 a row starts 4 banks further.
+    // Lanes 0 to 7 store to 8 rows of the A tile, 16 bytes each. If a row had 128 floats, all would
+    // begin at bank 0, and the stores would take 8 turns; with 132 each begins 4 banks after the
+    // one before: one turn.
     A_TILE_LD = TILE_M + 4,
-    // A row of 32 and one more: 16-byte stores to an even row would tie the accumulators to groups
-    // of four registers, all through the loop.
+    // A row of 32 and one more. With 32 the compiler stores 16 bytes at a time, which ties the
+    // accumulators to groups of four registers all through the loop; an odd length spares most of
+    // that. Bank conflicts it leaves as they are: 4 lanes share each bank, for one store a square.
     STAGED_LD = 32 + 1,
 };
 
@@ -35,7 +38,7 @@ struct tiles {
     float b[TILE_K][TILE_N];
 };
 
-static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "a row of a tile starts at 16 bytes");
+static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "rows start at multiples of 16 bytes");
 static_assert(A_LOADS == 4, "a thread's share of A is one 16-byte store");
 static_assert(TILE_M / THREAD_M * (TILE_N / THREAD_N) == THREADS, "the threads cover the tile");
 
@@ -170,6 +173,7 @@ static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const flo
 }
 // [/multiply]
 
+// Two blocks on a multiprocessor at a time: at most 128 registers a thread.
 static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm problem)
 {
     __shared__ union {
@@ -180,7 +184,7 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const unsigned second = (unsigned)__cvta_generic_to_shared(&shared.tiles[1]);
 
     // [tile]
-    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
@@ -214,8 +218,10 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     load_fragments(frag_a[0], frag_b[0], first, 0, row, col);
     const unsigned flip = first ^ second;
     unsigned current = first;
+    // One round a pair of tiles. In the last, k_left is not positive: zeros are fetched, never
+    // read.
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
-        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms left for the next tiles
         a += TILE_K;
         b += TILE_K * problem.ldb;
         fetch_a(fetched_a, a, problem.lda, rows - a_row, a_col < k_here);

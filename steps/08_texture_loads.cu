@@ -24,11 +24,13 @@ enum {
     A_LOADS = TILE_M * TILE_K / THREADS, // elements of A that a thread fetches for a tile: 4
     B_LOADS = TILE_K * TILE_N / THREADS, // and of B: 4
     B_APART = 32,                        // columns between two of them: a warp's width
-    // Lanes 0 to 7 store 16 bytes to 8 rows of the A tile. A row of 128 floats starts at bank 0,
-    // like every other, and the stores would take 8 turns; with 132 a row starts 4 banks further.
+    // Lanes 0 to 7 store to 8 rows of the A tile, 16 bytes each. If a row had 128 floats, all would
+    // begin at bank 0, and the stores would take 8 turns; with 132 each begins 4 banks after the
+    // one before: one turn.
     A_TILE_LD = TILE_M + 4,
-    // A row of 32 and one more: 16-byte stores to an even row would tie the accumulators to groups
-    // of four registers, all through the loop.
+    // A row of 32 and one more. With 32 the compiler stores 16 bytes at a time, which ties the
+    // accumulators to groups of four registers all through the loop; an odd length spares most of
+    // that. Bank conflicts it leaves as they are: 4 lanes share each bank, for one store a square.
     STAGED_LD = 32 + 1,
 };
 
@@ -37,7 +39,7 @@ struct tiles {
     float b[TILE_K][TILE_N];
 };
 
-static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "a row of a tile starts at 16 bytes");
+static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "rows start at multiples of 16 bytes");
 static_assert(A_LOADS == 4, "a thread's share of A is one 16-byte store");
 static_assert(TILE_M / THREAD_M * (TILE_N / THREAD_N) == THREADS, "the threads cover the tile");
 
@@ -204,7 +206,7 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     const unsigned second = (unsigned)__cvta_generic_to_shared(&shared.tiles[1]);
 
     // [tile]
-    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
@@ -212,8 +214,9 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N);
     // [/tile]
 
-    // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
-    // of B, 4 sectors of 32 bytes each.
+    // What this thread fetches: a warp reads 16 rows of 8 elements of A through its texture, and
+    // 128 elements of one row of B, 16 sectors of 32 bytes each; without textures it reads as in
+    // step 07.
     const int a_row = textured ? threadIdx.x / 2 : threadIdx.x / TILE_K * A_LOADS;
     const int a_col = textured ? threadIdx.x % 2 * 4 : threadIdx.x % TILE_K;
     const int b_row = threadIdx.x / 32, b_col = threadIdx.x % 32 * (textured ? 4 : 1);
@@ -247,13 +250,15 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool t
     load_fragments(frag_a[0], frag_b[0], first, 0, row, col);
     const unsigned flip = first ^ second;
     unsigned current = first;
+    // One round a pair of tiles. In the last, k_left is not positive: zeros are fetched, never
+    // read.
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
-        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms left for the next tiles
         a += TILE_K;
         b += TILE_K * problem.ldb;
-        a_texel += TILE_K / 4;
-        b_texel += TILE_K / 4 * (int)problem.ldb;
         if (textured) {
+            a_texel += TILE_K / 4;
+            b_texel += TILE_K / 4 * (int)problem.ldb;
             // lab: fetch the next tiles through the textures (about 2 lines)
             fetch4(fetched_a, textures.a, a_col < k_here ? a_texel : -1);
             fetch4(fetched_b, textures.b, b_texel);
@@ -356,8 +361,8 @@ static cudaError_t release(struct sgemm *p)
 
     if (textures == NULL)
         return cudaSuccess;
-    const cudaError_t error_a = cudaDestroyTextureObject(textures->a); // 0 is allowed
-    const cudaError_t error_b = cudaDestroyTextureObject(textures->b);
+    const cudaError_t error_a = textures->a ? cudaDestroyTextureObject(textures->a) : cudaSuccess;
+    const cudaError_t error_b = textures->b ? cudaDestroyTextureObject(textures->b) : cudaSuccess;
     free(textures);
     p->workspace = NULL;
     return error_a != cudaSuccess ? error_a : error_b;

@@ -24,10 +24,11 @@ enum {
     A_APART = THREADS / TILE_K,          // rows between two of them: 32
     B_APART = 32,                        // columns between two of them: a warp's width
     // Lanes 0 to 7 write to 8 rows of the A tile, and the 4 groups of 8 to neighbours in each. A
-    // row of 132 floats starts 4 banks further than the one before: all 32 banks, one turn.
+    // row of 132 floats begins 4 banks after the one before: all 32 banks, one turn.
     A_TILE_LD = TILE_M + 4,
-    // A row of 32 and one more: 16-byte stores to an even row would tie the accumulators to groups
-    // of four registers, all through the loop.
+    // A row of 32 and one more. With 32 the compiler stores 16 bytes at a time, which ties the
+    // accumulators to groups of four registers all through the loop; an odd length spares most of
+    // that. Bank conflicts it leaves as they are: 4 lanes share each bank, for one store a square.
     STAGED_LD = 32 + 1,
 };
 
@@ -36,7 +37,7 @@ struct tiles {
     float b[TILE_K][TILE_N];
 };
 
-static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "a row of a tile starts at 16 bytes");
+static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "rows start at multiples of 16 bytes");
 static_assert(TILE_M / THREAD_M * (TILE_N / THREAD_N) == THREADS, "the threads cover the tile");
 
 // Writes one element of C. With beta = 0 the old value is not read: it may be NaN.
@@ -171,7 +172,7 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     const unsigned second = (unsigned)__cvta_generic_to_shared(&shared.tiles[1]);
 
     // [tile]
-    // Tiles are numbered along the rows of C: grid.x goes to 2^31 - 1, grid.y only to 65535.
+    // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
     const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
     const int64_t tile_row = (int64_t)(blockIdx.x / tiles_across) * TILE_M;
     const int64_t tile_col = (int64_t)(blockIdx.x % tiles_across) * TILE_N;
@@ -179,8 +180,8 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N);
     // [/tile]
 
-    // What this thread fetches: a warp reads 4 rows of 8 elements of A, and 32 elements of one row
-    // of B, 4 sectors of 32 bytes each.
+    // What this thread copies: a warp takes 4 rows of 8 elements of A, 4 sectors of 32 bytes, and
+    // of one row of B 128 elements, 16 sectors, or 32, 4 sectors.
     const int a_row = threadIdx.x / TILE_K, a_col = threadIdx.x % TILE_K;
     const int b_row = threadIdx.x / 32, b_col = threadIdx.x % 32 * (aligned ? 4 : 1);
     const float *a = problem.A + (tile_row + a_row) * problem.lda + a_col;
@@ -204,9 +205,11 @@ static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool a
     load_fragments(frag_a[0], frag_b[0], first, 0, row, col);
     const unsigned flip = first ^ second;
     unsigned current = first;
+    // One round a pair of tiles. In the last, k_left is not positive: zeros are fetched, never
+    // read.
     for (int64_t k_left = problem.k - TILE_K; k_left > -TILE_K; k_left -= TILE_K) {
-        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms that the next tiles hold
-        // lab: start the copies of the next tiles, which k_left terms are left for (about 4 lines)
+        const int k_here = (int)min(k_left, (int64_t)TILE_K); // terms left for the next tiles
+        // lab: start the copies of the next tiles: k_left terms remain for them (about 4 lines)
         a += TILE_K;
         b += TILE_K * problem.ldb;
         copy_a(current ^ flip, a, problem.lda, rows - a_row, a_col < k_here);
