@@ -59,6 +59,13 @@ def write_sources():
     return lines
 
 
+def check_counts(step, names):
+    fewest = mutations.FEWEST if step == "01" else mutations.FEWEST_WITH_TILES
+    counts = {kind: sum(f"{step}-{kind}-" in name for name in names) for kind in fewest}
+    tap.ok(all(counts[kind] >= fewest[kind] for kind in fewest),
+           f"step {step} has its mutants", f"{counts}, at least {fewest}")
+
+
 def catch(name):
     """How a mutant is caught, or ""."""
     for options in RUNS:
@@ -91,6 +98,7 @@ def main():
         tap.ok(False, "the mutants build", built.stderr[-3000:])
         tap.finish()
     for step in steps.sources():
+        check_counts(step, lines)
         tap.ok(catch(f"{step}-unchanged") == "", f"step {step} itself passes",
                catch(f"{step}-unchanged"))
     recorded = reasons()
