@@ -7,24 +7,28 @@
 
 // The description only: the memory stays what it is.
 static void describe(struct matrix *matrix, char name, int64_t rows, int64_t cols, int64_t ld,
-                     int64_t offset, int64_t guard)
+                     int64_t offset, bool guarded)
 {
+    // Long enough for a whole row behind the last: a row too much is what a kernel is likely to
+    // write.
+    const int64_t row = (ld < MOST_GUARDED ? ld : MOST_GUARDED) / GUARD_WORDS * GUARD_WORDS;
+
     matrix->name = name;
     matrix->rows = rows;
     matrix->cols = cols;
     matrix->ld = ld;
     matrix->offset = offset;
-    matrix->guard = guard;
+    matrix->guard = guarded ? row + GUARD_WORDS : 0;
 }
 
 static void describe_matrices(struct bench *bench, const struct shape *shape)
 {
     const int64_t *offset = bench->options->offset;
-    const int64_t guard = bench->options->no_guards ? 0 : GUARD_WORDS;
+    const bool guarded = !bench->options->no_guards;
 
-    describe(&bench->A, 'A', shape->m, shape->k, shape->lda, offset[0], guard);
-    describe(&bench->B, 'B', shape->k, shape->n, shape->ldb, offset[1], guard);
-    describe(&bench->C, 'C', shape->m, shape->n, shape->ldc, offset[2], guard);
+    describe(&bench->A, 'A', shape->m, shape->k, shape->lda, offset[0], guarded);
+    describe(&bench->B, 'B', shape->k, shape->n, shape->ldb, offset[1], guarded);
+    describe(&bench->C, 'C', shape->m, shape->n, shape->ldc, offset[2], guarded);
 }
 
 static void check_memory(const struct bench *bench, const struct shape *shape)

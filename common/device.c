@@ -55,6 +55,10 @@ static void check_that_there_is(int64_t id)
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
 
+    if (error == cudaErrorInsufficientDriver) // what the runtime says where there is none, too
+        fail(EXIT_CUDA,
+             "no CUDA device: %s: no NVIDIA driver is installed, or it is older than CUDA %s",
+             cudaGetErrorName(error), cuda_version());
     if (error != cudaSuccess)
         fail(EXIT_CUDA, "no CUDA device: %s: %s (see what nvidia-smi says)",
              cudaGetErrorName(error), cudaGetErrorString(error));

@@ -11,7 +11,10 @@
 #include <stdint.h>
 
 enum {
-    GUARD_WORDS = 256, // before and after a matrix; a multiple of any alignment that matters
+    // The least that is before and after a matrix, and what the rest is a multiple of: of any
+    // alignment that matters.
+    GUARD_WORDS = 256,
+    MOST_GUARDED = 1 << 20, // of a row
 };
 
 // What the elements hold. Everything around them holds canaries: NaNs whose payload tells where
@@ -29,7 +32,7 @@ struct matrix {
     int64_t rows, cols; // elements
     int64_t ld;         // elements from one row to the next
     int64_t offset;     // elements from an aligned address to the first
-    int64_t guard;      // words before and after: GUARD_WORDS or 0
+    int64_t guard;      // words before and after: a multiple of GUARD_WORDS, or 0
     enum content content;
     int bound; // of CONTENT_ODD: odd, >= 1
     int64_t seed;

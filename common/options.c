@@ -198,7 +198,7 @@ static void describe_value(const struct option *option, char *text, size_t size)
 // Reads argv[*index], and argv[*index + 1] where the value is there.
 static bool parse_option(struct options *options, int argc, char **argv, int *index)
 {
-    const char *argument = argv[*index];
+    const char *argument = strcmp(argv[*index], "-h") == 0 ? "--help" : argv[*index];
     const size_t length = strcspn(argument, "=");
     const char *value = argument[length] == '=' ? argument + length + 1 : NULL;
     const struct option *option = table;

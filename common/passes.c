@@ -65,7 +65,8 @@ static void judge_output(struct bench *bench, struct verdict *verdict,
             reference_product(product, first, count, want, magnitude);
         } else {
             download(bench, 1, bench->want, first, count);
-            download(bench, 2, bench->scratch, first, count);
+            if (verdict->pass != PASS_EXACT)
+                download(bench, 2, bench->scratch, first, count);
         }
         compare_product(verdict, product, first, count, got, want, magnitude);
     }
@@ -118,17 +119,29 @@ static bool run_pass(struct bench *bench, enum pass pass, enum content content, 
     return judge_result(bench, pass, &product);
 }
 
-bool has_special_pass(const struct shape *shape)
+// The corner of the matrices that the special pass takes: its float64 reference is the host's work.
+static struct shape special_shape(const struct shape *shape)
 {
-    return (double)shape->m * (double)shape->n * (double)shape->k <= 0x1p24;
+    struct shape corner = *shape;
+
+    corner.m = corner.m < SPECIAL_MOST ? corner.m : SPECIAL_MOST;
+    corner.n = corner.n < SPECIAL_MOST ? corner.n : SPECIAL_MOST;
+    corner.k = corner.k < SPECIAL_MOST ? corner.k : SPECIAL_MOST;
+    return corner;
 }
 
 bool verify_step(struct bench *bench, const struct shape *shape, float alpha, float beta,
                  const struct exact_plan *plan)
 {
+    const struct shape corner = special_shape(shape);
+    bool right;
+
     bench->A.bound = bench->B.bound = bench->C.bound = plan->bound;
-    return run_pass(bench, PASS_EXACT, CONTENT_ODD, plan->alpha, plan->beta) &&
-           run_pass(bench, PASS_ROUNDING, CONTENT_UNIFORM, alpha, beta) &&
-           (!has_special_pass(shape) ||
-            run_pass(bench, PASS_SPECIAL, CONTENT_SPECIAL, alpha, beta));
+    if (!run_pass(bench, PASS_EXACT, CONTENT_ODD, plan->alpha, plan->beta) ||
+        !run_pass(bench, PASS_ROUNDING, CONTENT_UNIFORM, alpha, beta))
+        return false;
+    set_shape(bench, &corner);
+    right = run_pass(bench, PASS_SPECIAL, CONTENT_SPECIAL, alpha, beta);
+    set_shape(bench, shape);
+    return right;
 }

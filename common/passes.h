@@ -21,12 +21,13 @@ void fill_product(struct bench *bench, const struct product *product, enum conte
 // and bench->scratch hold something else.
 bool judge_result(struct bench *bench, enum pass pass, const struct product *product);
 
-// The special pass runs only where the float64 reference takes no longer than 2^24 products.
-bool has_special_pass(const struct shape *shape);
+enum {
+    SPECIAL_MOST = 196, // rows, columns and terms of the special pass: no multiple of a tile
+};
 
-// Verifies the step on the bench's shape with these factors: the exact pass with the factors of
-// `plan`, the rounding pass, and the special pass where there is one. False at the first that
-// fails.
+// Verifies the step on `shape`, which is the bench's, with these factors: the exact pass with the
+// factors of `plan`, the rounding pass, and the special pass on the first SPECIAL_MOST rows,
+// columns and terms. False at the first that fails.
 bool verify_step(struct bench *bench, const struct shape *shape, float alpha, float beta,
                  const struct exact_plan *plan);
 

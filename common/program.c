@@ -157,9 +157,9 @@ static enum exit_code run_all(const struct options *options, const struct step *
     struct bench bench;
     int64_t i;
 
-    open_records(options->csv, options->json);
     device = open_device(options->device);
     check_capability(&device, step);
+    open_records(options->csv, options->json); // not before: what a file held is lost
     setting.device = &device;
     setting.kernel_count = query_kernels(step, &device, setting.kernels);
     bench = open_bench(step, options, &device);

@@ -10,7 +10,6 @@
 
 #include "check.h"
 #include "nvml.h"
-#include "passes.h"
 
 enum {
     MAX_FIELDS = 80
@@ -154,7 +153,6 @@ static void add_verification(struct fields *fields, const struct record *record)
     add_text(fields, "verify", verification_name(record->verification));
     add_real(fields, "exact_alpha", verified ? (double)record->exact.alpha : NAN);
     add_real(fields, "exact_beta", verified ? (double)record->exact.beta : NAN);
-    add_boolean(fields, "special_values_verified", verified && has_special_pass(&record->shape));
 }
 
 static void add_timing(struct fields *fields, const struct setting *setting,

@@ -58,8 +58,8 @@ static void print_kernels_without_device(const struct step *step)
 
     printf("device   no CUDA device, CUDA %s, cuBLAS %s\n", cuda_version(), cublas_version());
     for (i = 0; i < STEP_KERNELS && step->kernels[i].function != NULL; i++)
-        printf("kernel   registers, shared memory and occupancy: only a device tells them%s%s\n",
-               step->kernels[i].path[0] != '\0' ? ", " : "", step->kernels[i].path);
+        printf("kernel   %s%sregisters, shared memory and occupancy are known only with a device\n",
+               step->kernels[i].path, step->kernels[i].path[0] != '\0' ? ": " : "");
 }
 
 void print_setting(const struct setting *setting)

@@ -11,6 +11,7 @@
 static const double WARM_UP_SECONDS = 0.2;
 static const double SAMPLING_SECONDS = 0.02; // between two looks at the clocks
 static const double ENOUGH_PERCENT = 0.25;   // spread
+static const double FEWEST_SECONDS = 0.5;    // runs that follow each other closely are alike
 static const double ENOUGH_SECONDS = 2;
 
 enum {
@@ -65,7 +66,8 @@ static void restore_c(struct series *series, enum side who)
 }
 
 // Milliseconds of one run. What leads up to it is queued before it and gives the host the time to
-// queue the run behind it: the GPU does not wait for the host between the two events.
+// queue the run behind it, so that the GPU does not wait for the host between the two events. (With
+// --warm, and a run of a few microseconds, it may.)
 static double time_run(struct series *series, enum side who)
 {
     struct bench *bench = series->bench;
@@ -141,8 +143,8 @@ static bool is_enough(const struct series *series, int planned, double seconds)
         return pairs >= planned;
     if (pairs >= MOST_PAIRS || (pairs >= FEWEST_SLOW_PAIRS && seconds > ENOUGH_SECONDS))
         return true;
-    return pairs >= FEWEST_PAIRS && pairs % 5 == 0 && is_steady(series, STEP_SIDE) &&
-           is_steady(series, CUBLAS_SIDE);
+    return pairs >= FEWEST_PAIRS && seconds >= FEWEST_SECONDS && pairs % 5 == 0 &&
+           is_steady(series, STEP_SIDE) && is_steady(series, CUBLAS_SIDE);
 }
 
 static void summarise(const struct series *series, struct timing *timing)
@@ -185,7 +187,7 @@ bool time_product(struct bench *bench, float alpha, float beta, bool verify, str
     // it can pass for its own.
     fill_series(&series, &product, seed + 2);
     series.restore = true;
-    warm_up(&series, 0);
+    warm_up(&series, planned == 0 ? WARM_UP_SECONDS : 0); // the GPU has idled while the host filled
     time_pair(&series);
     CHECK_CUDA(cudaDeviceSynchronize());
     release_step(bench, &series.problem);

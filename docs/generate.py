@@ -44,16 +44,21 @@ def records():
         return list(csv.DictReader(file))
 
 
-def at(rows, **wanted):
-    """The first record with these values, and without a power phase, which heats the GPU."""
-    for row in rows:
-        if all(row[name] == str(value) for name, value in wanted.items()) and not row["power_w"]:
-            return row
-    raise LookupError(f"no record with {wanted} in {RESULTS}")
+def runs_of(rows, step, m, n, k):
+    """The records of a problem, one a process, less that of the power phase, which heats the GPU."""
+    wanted = {"step": int(step), "m": m, "n": n, "k": k}
+    found = [
+        row
+        for row in rows
+        if all(row[name] == str(value) for name, value in wanted.items()) and not row["power_w"]
+    ]
+    if not found:
+        raise LookupError(f"no record with {wanted} in {RESULTS}")
+    return found
 
 
-def square(rows, step, size):
-    return at(rows, step=int(step), m=size, n=size, k=size)
+def median(rows, column):
+    return statistics.median(float(row[column]) for row in rows)
 
 
 def changed_lines():
@@ -74,32 +79,49 @@ def ladder():
         "| step | the one idea | lines changed | 1024 | 4096 | 12288 | of cuBLAS at 4096 |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
+    cublas = {size: [] for size in sizes}
     for step, path in steps.sources().items():
-        runs = [square(rows, step, size) for size in sizes]
+        runs = {size: runs_of(rows, step, size, size, size) for size in sizes}
         title = TITLE.search(steps.text(path))[1]
-        rates = " | ".join(f"{float(run['step_tflops']):.1f}" for run in runs)
+        rates = " | ".join(f"{median(runs[size], 'step_tflops'):.1f}" for size in sizes)
         lines.append(
             f"| [{step} {title}](steps/{os.path.basename(path)}) | {IDEAS[step]}"
-            f" | {changed.get(step, '')} | {rates} | {100 * float(runs[1]['ratio']):.0f} % |"
+            f" | {changed.get(step, '')} | {rates} | {100 * median(runs[4096], 'ratio'):.0f} % |"
         )
-    cublas = [
-        statistics.median(float(square(rows, s, size)["cublas_tflops"]) for s in steps.sources())
-        for size in sizes
-    ]
-    rates = " | ".join(f"{rate:.1f}" for rate in cublas)
+        for size in sizes:
+            cublas[size] += runs[size]
+    rates = " | ".join(f"{median(cublas[size], 'cublas_tflops'):.1f}" for size in sizes)
     lines.append(f"| cuBLAS | float32, pedantic | | {rates} | |")
     return "\n".join(lines)
 
 
 def conditions():
-    """One sentence: on what, with what, when."""
-    row = square(records(), "07", 4096)
+    """On what, with what, when, and how far to trust it."""
+    rows = records()
+    runs = [runs_of(rows, step, 4096, 4096, 4096) for step in steps.sources()]
+    row = runs[0][0]
+    apart = max(
+        100 * (max(rates) / min(rates) - 1)
+        for rates in ([float(run["step_tflops"]) for run in of_step] for of_step in runs)
+    )
+    capped = [
+        step
+        for step in steps.sources()
+        if "power" in runs_of(rows, step, 12288, 12288, 12288)[0]["throttle"]
+    ]
+    small_k = ", ".join(
+        f"{step} {median(runs_of(rows, step, 4096, 4096, 128), 'step_tflops'):.1f}"
+        for step in ("05", "06")
+    )
     return (
         f"TFLOP/s at m = n = k on one {row['device']} (sm_{row['compute_capability_x10']},"
         f" {row['sms']} SMs, driver {row['driver']}, CUDA {row['cuda']}, cuBLAS {row['cublas']},"
-        f" {row['date'][:10]}): medians of CUDA-event times, step and cuBLAS taking turns in one"
-        " run, L2 flushed before each, clocks not locked. Every record:"
-        " [docs/results](docs/results/nvidia-h200/ladder.csv)."
+        f" {row['date'][:10]}), clocks not locked, L2 flushed before each run. Medians over"
+        f" {len(runs[0])} processes, one at 12288; within one, step and cuBLAS take turns, and the"
+        " last column is the median of their ratios. At 4096 the rate of a step differs by up to"
+        f" {apart:.1f} % from process to process. At 12288 the power limit slowed"
+        f" {', '.join(capped) if capped else 'none'}. At 4096x4096x128, where the store matters:"
+        f" {small_k}. Every record: [docs/results](docs/results/nvidia-h200/ladder.csv)."
     )
 
 

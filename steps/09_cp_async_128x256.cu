@@ -105,7 +105,8 @@ static __device__ void copy_a(unsigned tiles, const float *a, int64_t lda, int r
               &a[A_APART * i * lda], inside_k && A_APART * i < rows_left ? 4 : 0);
 }
 
-// The same for a tile of B: elements of one row, in fours if the rows start at 16 bytes.
+// The same for a tile of B: elements of one row, in fours if rows start and end at multiples of 16
+// bytes.
 static __device__ void copy_b(unsigned tiles, const float *b, int cols_left, bool inside_k,
                               bool aligned)
 {
@@ -275,7 +276,7 @@ static cudaError_t launch(const struct sgemm *problem, cudaStream_t stream)
         p.alpha = 0; // 0 times a product of no terms: the kernel reads neither A nor B
         p.k = 0;
     }
-    if ((uintptr_t)p.B % 16 == 0 && p.ldb % 4 == 0)
+    if ((uintptr_t)p.B % 16 == 0 && p.ldb % 4 == 0 && p.n % 4 == 0)
         step_sgemm_aligned<<<(unsigned)tiles, THREADS, 0, stream>>>(p);
     else
         step_sgemm<<<(unsigned)tiles, THREADS, 0, stream>>>(p);

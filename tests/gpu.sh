@@ -41,6 +41,9 @@ collect()
     [ -e "$1" ] && awk 'FNR > 1 || NR == 1' "$@" >"$out/$name.csv"
 }
 
+if ./step01 -s 1 --verify-only 2>&1 | grep "no CUDA device" >&2; then
+    exit 1
+fi
 run machine sh -c "date -u +%FT%TZ; nvidia-smi; '$tools/nvcc' --version"
 for phase in $phases; do
     [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t
@@ -52,17 +55,23 @@ for phase in $phases; do
                 "$out/$step-profile.csv"
             ;;
         benchmark)
-            benchmark "$step" "./$step"
             benchmark "$step-12288" "./$step" -s 12288
-            benchmark "$step-k128" "./$step" -m 4096 -n 4096 -k 128 # where the store matters
             benchmark "$step-power" "./$step" -s 4096 --power
             ;;
         esac
     done
+    # What differs from process to process does not show within one: several of them, far apart.
+    for process in 1 2 3; do
+        for step in step[0-9][0-9]; do
+            [ "$phase" = benchmark ] || continue
+            benchmark "$step-squares-$process" "./$step"
+            benchmark "$step-k128-$process" "./$step" -m 4096 -n 4096 -k 128 # the store matters
+        done
+    done
     wait # the sanitizers run side by side: they time nothing
     case $phase in
     profile) collect counters "$out"/step*-profile.csv ;;
-    benchmark) collect ladder "$out"/step[0-9][0-9].csv "$out"/step*-[!p]*.csv "$out"/step*-power.csv ;;
+    benchmark) collect ladder "$out"/step*-[!p]*.csv "$out"/step*-power.csv ;;
     esac
 done
 

@@ -116,12 +116,14 @@ def check_verification(folder):
 
 
 def check_stopping(folder):
-    """Until both spreads are under 0.25 % and 15 pairs are done, or 1000 pairs, or two seconds."""
-    for jitter, least, most in [(0, 15, 15), (0.005, 15, 60), (0.2, 1000, 1000)]:
-        trace = Trace(folder, "correct", "-s", "8", FAKE_STEP_MS=0.1, FAKE_CUBLAS_MS=0.1,
+    """Until both spreads are under 0.25 % and 15 pairs and half a second are done, or 1000 pairs, or
+    two seconds."""
+    for ms, jitter, least, most in [(20, 0, 15, 15), (5, 0, 50, 55), (5, 0.005, 50, 150),
+                                    (0.1, 0.2, 1000, 1000)]:
+        trace = Trace(folder, "correct", "-s", "8", FAKE_STEP_MS=ms, FAKE_CUBLAS_MS=ms,
                       FAKE_JITTER=jitter)
         pairs = trace.field("pairs")
-        ok(least <= pairs <= most, f"{pairs:.0f} pairs at a jitter of {jitter}", trace.records)
+        ok(least <= pairs <= most, f"{pairs:.0f} pairs of {ms} ms at a jitter of {jitter}", trace.records)
         if pairs < 1000:
             ok(trace.field("spread_percent") < 0.25, f"a spread under 0.25 % at {jitter}",
                trace.records)
