@@ -29,7 +29,7 @@ DELETIONS = [
     ("scalar", r"p\.alpha == 0 \|\| p\.k == 0", "p.alpha == 0"),
     ("alignment", r"\(uintptr_t\)\w+(\.B)? % \w+ [!=]= 0 (&&|\|\|) ", ""),
     ("alignment", r" \|\| cols % 4 != 0", ""),
-    ("alignment", r" (&&|\|\|) (p\.ldb|ld) % 4 [!=]= 0", ""),
+    ("alignment", r" (&&|\|\|) (p\.ldb|p\.n|ld) % 4 [!=]= 0", ""),
 ]
 
 # How many of a kind each step has at least: a step that is written in another way must not lose its
