@@ -29,11 +29,11 @@ TITLE = re.compile(r'\.title = "([^"]*)"')
 IDEAS = {
     "01": "one thread computes one element; `threadIdx.x` runs along a row, so that loads coalesce",
     "02": "a tile of A and of B is read from global memory once a block; a thread keeps 8x8 of C",
-    "03": "the tile of A is kept transposed and padded: 16-byte loads, stores without bank conflicts",
+    "03": "the tile of A is kept transposed and padded, so that fragments are read 16 bytes at a time",
     "04": "two buffers: the next tile's loads are in flight during the arithmetic",
-    "05": "operands are read a term ahead, by lanes laid out so that reads are broadcast",
+    "05": "lanes laid out so that one read serves many, a term ahead; products to and fro",
     "06": "the finished tile is rearranged in shared memory and stored by rows",
-    "07": "predicated loads, 16-byte shared accesses, buffers switched by one XOR",
+    "07": "loads, stores and addresses written by hand; buffers switched by one XOR",
     "08": "16-byte fetches through textures, which answer 0 past the end",
     "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
 }

@@ -30,5 +30,6 @@ do for [step = 1:9] {
 stats results using (every_step(column("cublas_tflops"))) name "cublas" nooutput
 set arrow 1 from 0.4,cublas_median to 9.6,cublas_median nohead lw 2 lc rgb "#76b900" front
 set label 1 sprintf("cuBLAS %.1f", cublas_median) at 0.5,cublas_median + 3 tc rgb "#4c7a00"
-plot rate using 1:2 with boxes lc rgb "#2a6fbb", \
-    rate using 1:2:(sprintf("%.1f", $2)) with labels offset 0,-0.7 tc rgb "white"
+plot sample [1:9:1] "+" using 1:(rate[int($1)]) with boxes lc rgb "#2a6fbb", \
+    [1:9:1] "+" using 1:(rate[int($1)]):(sprintf("%.1f", rate[int($1)])) \
+    with labels offset 0,-0.7 tc rgb "white"

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""The committed results of the reference GPU: all verified, and the ladder is one. Ratios to cuBLAS
+are medians over processes."""
+
+import os
+import sys
+
+import steps
+import tap
+
+sys.path.insert(0, os.path.join(steps.ROOT, "docs"))
+import generate  # noqa: E402
+
+# The least ratio to cuBLAS at m = n = k = 4096, and at 12288.
+LEAST = {
+    4096: {"01": 0.10, "02": 0.55, "03": 0.65, "04": 0.73, "05": 0.82, "07": 0.87, "08": 0.89, "09": 0.98},
+    12288: {"09": 1.00},
+}  # fmt: skip
+MOST_LOST = 0.01  # from a step to the next
+
+rows = generate.records()
+tap.ok({row["verify"] for row in rows} == {"exact"}, "every record is of a verified step")
+tap.ok({row["spilled_bytes"] for row in rows} == {"0"}, "no step spills")
+
+
+def rate(step, m, n, k):
+    return generate.median(generate.runs_of(rows, step, m, n, k), "step_tflops")
+
+
+for size, least in LEAST.items():
+    for step, ratio in least.items():
+        found = generate.median(generate.runs_of(rows, step, size, size, size), "ratio")
+        tap.ok(found >= ratio, f"step {step} at {size}: {found:.3f} of cuBLAS, at least {ratio}")
+
+numbers = list(steps.sources())
+for base, step in zip(numbers, numbers[1:]):
+    k = 128 if step == "06" else 4096  # step 06 is about the store
+    before, after = rate(base, 4096, 4096, k), rate(step, 4096, 4096, k)
+    tap.ok(
+        after >= before * (1 - MOST_LOST),
+        f"step {step} is no slower than {base} at k = {k}: {after:.2f} and {before:.2f} TFLOP/s",
+    )
+tap.ok(rate("06", 1024, 1024, 1024) > rate("05", 1024, 1024, 1024), "step 06 gains at 1024")
+tap.finish()
