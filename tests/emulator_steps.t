@@ -12,10 +12,29 @@ import steps
 import tap
 
 AT_ONCE = os.cpu_count() or 2
-HUGE = "2200000"  # so many rows take most of a minute: once each is enough
+LONG = 2**21  # multiplications, or rows, from which on a run takes seconds
+OFFSETS = (["--offset", "0,0,0"], ["--offset", "1,1,1"])
 BASES = ("0", "1024")
 SCHEDULES = ("0", "77")
-OFFSETS = ("0,0,0", "1,1,1")
+
+
+def is_long(shape):
+    m, n, k = (int(shape[shape.index(option) + 1]) for option in ("-m", "-n", "-k"))
+    return m * n * k >= LONG
+
+
+def groups():
+    """{name: command lines}: short runs in every way, long ones once."""
+    every = list(shapes.shapes())
+    short = [shape + offset for shape in every if not is_long(shape) for offset in OFFSETS]
+    found = {}
+    for base in BASES:
+        for schedule in SCHEDULES:
+            where = ["--shared-base", base, "--schedule", schedule]
+            found[f"every short shape, {' '.join(where)}"] = [line + where for line in short]
+    found["every long shape"] = [shape for shape in every if is_long(shape)]
+    found["every alpha and beta"] = list(shapes.scalars())
+    return found
 
 
 def run(step, options):
@@ -29,31 +48,21 @@ def run(step, options):
     )
 
 
-def check(pool, step, name, command_lines):
-    results = list(pool.map(lambda options: run(step, options), command_lines))
-    failed = [
-        f"step {step} {' '.join(options)}: exit {result.returncode}\n{result.stdout}"
-        for options, result in zip(command_lines, results)
-        if result.returncode != 0 or "exact" not in result.stdout
-    ]
-    tap.ok(not failed, f"step {step}: {name} ({len(command_lines)})", "\n".join(failed[:3]))
-
-
 def main():
-    small = [shape for shape in shapes.shapes() if HUGE not in shape]
-    huge = [shape for shape in shapes.shapes() if HUGE in shape]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        for step in steps.sources():
-            for base in BASES:
-                for schedule in SCHEDULES:
-                    where = ["--shared-base", base, "--schedule", schedule]
-                    lines = [
-                        shape + ["--offset", offset] + where for shape in small for offset in OFFSETS
-                    ]
-                    check(pool, step, f"every shape, shared base {base}, schedule {schedule}", lines)
-            check(pool, step, "every alpha and beta", list(shapes.scalars()))
-        for step in steps.sources():
-            check(pool, step, "more rows than grid.y can number", huge)
+        started = [
+            (step, name, lines, [pool.submit(run, step, line) for line in lines])
+            for step in steps.sources()
+            for name, lines in groups().items()
+        ]
+        for step, name, lines, runs in started:
+            results = [each.result() for each in runs]
+            failed = [
+                f"step {step} {' '.join(line)}: exit {result.returncode}\n{result.stdout}"
+                for line, result in zip(lines, results)
+                if result.returncode != 0 or "exact" not in result.stdout
+            ]
+            tap.ok(not failed, f"step {step}: {name} ({len(lines)})", "\n".join(failed[:3]))
     tap.finish()
 
 
