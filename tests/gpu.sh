@@ -1,12 +1,13 @@
 #!/bin/sh
 # gpu.sh FOLDER TOOLS: all the work that needs a GPU, results as files in FOLDER. TOOLS is where the
-# toolkit's programs are. PHASES chooses among "verify sanitize profile benchmark". Goes on after a
-# failure, and exits 1 if there was one. What docs/results keeps of it is ladder.csv and counters.csv.
+# toolkit's programs are. PHASES chooses among "verify sanitize profile benchmark patterns". Goes on after a
+# failure, and exits 1 if there was one. What docs/results keeps of it is ladder.csv, counters.csv and
+# access_patterns.csv.
 set -u
 
 out=$1
 tools=$2
-phases=${PHASES:-verify sanitize profile benchmark}
+phases=${PHASES:-verify sanitize profile benchmark patterns}
 mkdir -p "$out" || exit 1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -49,6 +50,9 @@ fi
 run machine sh -c "date -u +%FT%TZ; nvidia-smi; '$tools/nvcc' --version"
 for phase in $phases; do
     [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t
+    [ "$phase" = patterns ] && "$tools/nvcc" -o build/access_patterns tests/access_patterns.cu &&
+        run patterns python3 tests/access_patterns.py build/access_patterns \
+            "$out/access_patterns.csv" "$tools"
     for step in step[0-9][0-9]; do
         case $phase in
         sanitize) run "$step-sanitize" tests/sanitize.sh "./$step" "$tools" & ;;
