@@ -12,7 +12,11 @@
 
 // The largest number that any option takes. It leaves room for sums of a few of them; what does not
 // fit in memory is refused later, by its size in bytes.
-#define MAX_NUMBER  (INT64_C(1) << 40)
+#define MAX_NUMBER (INT64_C(1) << 40)
+
+// The largest alpha and beta: with elements up to 1 and at most MAX_NUMBER terms, no sum is more
+// than float32 holds, in whatever order it is added up.
+static const float MOST_FACTOR = 1e26F;
 
 #define FIELD(name) offsetof(struct options, name)
 
@@ -53,12 +57,14 @@ static const struct option table[] = {
     {NUMBER, "--ldc", "L", FIELD(ldc), 1, MAX_NUMBER, "elements from a row of C to the next (n)"},
     {OFFSETS, "--offset", "A,B,C", FIELD(offset), 0, MAX_NUMBER,
      "elements from an aligned address to each matrix (0,0,0)"},
-    {REAL, "--alpha", "F", FIELD(alpha), 0, 0, "factor of the product (1)"},
-    {REAL, "--beta", "F", FIELD(beta), 0, 0, "factor of the old C (0: C is not read)"},
+    {REAL, "--alpha", "F", FIELD(alpha), 0, 0,
+     "factor of the product, up to 1e26 in magnitude (1)"},
+    {REAL, "--beta", "F", FIELD(beta), 0, 0, "factor of the old C, likewise (0: C is not read)"},
     {SWEEP, "--sweep", "FIRST:LAST:STEP", FIELD(sweep), 1, MAX_NUMBER,
-     "m = n = k = FIRST, FIRST + STEP, ... up to LAST; 4 to 1390\n"
-     "runs each, fewer the larger, and the mean of the later half"},
-    {NUMBER, "--seed", "S", FIELD(seed), 0, MAX_NUMBER, "another seed, other random numbers (1)"},
+     "m = n = k = FIRST, FIRST + STEP, ... up to LAST; each size\n"
+     "is run 4 to 1390 times (fewer for large sizes); the mean\n"
+     "of the second half is reported"},
+    {NUMBER, "--seed", "S", FIELD(seed), 0, MAX_NUMBER, "seed of the random numbers (1)"},
 
     {HEADING, "The run", "", 0, 0, 0, ""},
     {FLAG, "--verify-only", "", FIELD(verify_only), 0, 0, "check the results, time nothing"},
@@ -144,7 +150,7 @@ static bool read_sweep(const struct option *option, const char *text, struct swe
     return true;
 }
 
-// Underflow is refused like overflow: a factor must not turn into 0 unseen.
+// Underflow is refused like overflow: a factor must not turn into 0 unseen, nor lose digits.
 static bool read_real(const char *text, float *real)
 {
     char *end;
@@ -153,7 +159,8 @@ static bool read_real(const char *text, float *real)
         return false;
     errno = 0;
     *real = strtof(text, &end);
-    return end != text && *end == '\0' && errno == 0 && isfinite(*real);
+    return end != text && *end == '\0' && errno == 0 && (*real == 0 || isnormal(*real)) &&
+           fabsf(*real) <= MOST_FACTOR;
 }
 
 static bool read_value(const struct option *option, const char *text, void *field)
@@ -182,7 +189,7 @@ static void describe_value(const struct option *option, char *text, size_t size)
                  option->most);
         break;
     case REAL:
-        snprintf(text, size, "a finite float32 number");
+        snprintf(text, size, "0 or a normal float32 number, 1.18e-38 to 1e26 in magnitude");
         break;
     case OFFSETS:
         snprintf(text, size, "three whole numbers A,B,C from 0 to %" PRId64, option->most);
@@ -256,8 +263,6 @@ static bool check_together(struct options *options)
     if (options->shared_base != UNSET && options->shared_base % 128 != 0)
         return refuse(options, "--shared-base %" PRId64 " is no multiple of 128",
                       options->shared_base);
-    if (options->csv != NULL && options->json != NULL && strcmp(options->csv, options->json) == 0)
-        return refuse(options, "--csv and --json name the same file: '%s'", options->csv);
     return check_leading_dimension(options, 'a', options->lda, 'k', largest.k) &&
            check_leading_dimension(options, 'b', options->ldb, 'n', largest.n) &&
            check_leading_dimension(options, 'c', options->ldc, 'n', largest.n);
@@ -343,7 +348,7 @@ void print_help(const char *program, const char *title)
     printf("usage: ./%s [--option value or --option=value ...]\n\n"
            "%s: C := alpha * A * B + beta * C, in float32.\n"
            "The step is verified against cuBLAS, and only then timed, side by side with it.\n"
-           "What holds where an option is not given is in parentheses.\n",
+           "Defaults are in parentheses.\n",
            program, title);
     for (option = table; option < table + OPTIONS; option++) {
         if (option->kind == HEADING)

@@ -57,7 +57,7 @@ bool measure_power(struct bench *bench, float alpha, float beta, const struct ti
     fill_product(bench, &product, CONTENT_UNIFORM, bench->options->seed + 1);
     copy_like_c(bench, bench->scratch, bench->C.words);
     problem = prepare_step(bench, alpha, beta);
-    for (who = STEP_SIDE; who < SIDES; who++) {
+    for (who = STEP_SIDE; who < SIDES && !interrupted(); who++) {
         const int batch = (int)ceil(BATCH_SECONDS / (timing->time[who].median / 1e3));
 
         run_back_to_back(bench, who, &problem, batch, SETTLING_SECONDS);
@@ -66,5 +66,5 @@ bool measure_power(struct bench *bench, float alpha, float beta, const struct ti
         power[who].joules = taken.joules / taken.launches;
     }
     release_step(bench, &problem);
-    return true;
+    return !interrupted();
 }

@@ -11,7 +11,8 @@ struct power {
 };
 
 // Runs the product back to back for 3 s, first the step, then cuBLAS. A, B and C are filled anew. A
-// Ctrl-C makes it shorter. False at once where NVML tells neither energy nor power.
+// False after a Ctrl-C: then nothing is known. False at once where NVML tells neither energy nor
+// power.
 bool measure_power(struct bench *bench, float alpha, float beta, const struct timing *timing,
                    struct power power[SIDES]);
 

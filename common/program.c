@@ -19,10 +19,10 @@ static const bool debug_build = false;
 
 // What a whole run has come to.
 struct outcome {
-    int64_t done; // shapes
+    int64_t done; // shapes, with all that the command line asks for
     bool wrong, impossible, nothing_multiplied, no_power;
     unsigned long long throttle;
-    struct exact_plan exact; // of the last shape: the factors are the same in all
+    struct exact_plan exact; // of the last shape: the factors are the same in all; bound 0: none
 };
 
 // Whatever the user's environment says, cuBLAS computes in float32, with no help of tensor cores.
@@ -71,6 +71,9 @@ static void measure(struct bench *bench, const struct setting *setting, struct r
         record->verification = WRONG;
         return;
     }
+    record->timed = record->timing.pairs > 0;
+    if (!record->timed)
+        return; // interrupted
     outcome->throttle |= record->timing.throttle;
     if (!is_possible(setting, record)) {
         record->timed = false;
@@ -79,7 +82,7 @@ static void measure(struct bench *bench, const struct setting *setting, struct r
         show_progress("power and energy, 7 s");
         record->power_measured =
             measure_power(bench, options->alpha, options->beta, &record->timing, record->power);
-        outcome->no_power |= !record->power_measured;
+        outcome->no_power |= !record->power_measured && !interrupted();
     }
 }
 
@@ -97,15 +100,17 @@ static void run_shape(struct bench *bench, const struct setting *setting, const 
     set_shape(bench, shape);
     if (verify && !verify_step(bench, shape, options->alpha, options->beta, &record.exact))
         record.verification = WRONG;
-    if (interrupted() && record.verification != WRONG)
+    if (interrupted() && record.verification != WRONG) {
+        hide_progress();
         return; // in the middle of verification: nothing to say
+    }
     if (!multiplies(shape, options->alpha))
         outcome->nothing_multiplied = true;
     else if (record.verification != WRONG && !options->verify_only && !debug_build)
         measure(bench, setting, &record, outcome);
     hide_progress();
 
-    outcome->done++;
+    outcome->done += !interrupted();
     outcome->wrong |= record.verification == WRONG;
     outcome->exact = record.exact;
     print_row(setting, &record);
@@ -130,7 +135,7 @@ static void print_notes(const struct setting *setting, const struct outcome *out
         print_note("note: debug build: no rates");
     else if (outcome->nothing_multiplied && !options->verify_only)
         print_note("note: no rate where nothing is multiplied (m, n, k or alpha is 0)");
-    if (outcome->done > 0 && !options->no_verify &&
+    if (exact->bound > 0 && !options->no_verify &&
         (exact->alpha != options->alpha || exact->beta != options->beta))
         print_note("note: the exact pass took alpha = %g and beta = %g, for sums without rounding",
                    (double)exact->alpha, (double)exact->beta);
@@ -175,7 +180,7 @@ static enum exit_code run_all(const struct options *options, const struct step *
     check_stdout();
     close_bench(&bench);
     finish_emulation();
-    close_records(&setting, outcome.done == shape_count(options));
+    close_records(&setting, outcome.done == shape_count(options) && !interrupted());
     nvml_close();
     return conclude(&setting, &outcome);
 }
@@ -223,6 +228,7 @@ int run_program(const struct step *step, int argc, char **argv)
 {
     struct options options;
 
+    hold_standard_streams();
     set_program_name(step->number);
     use_plain_float32();
     catch_signals();

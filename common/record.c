@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "check.h"
@@ -321,29 +322,60 @@ static void end_json(FILE *file, const struct setting *setting, bool complete)
     fprintf(file, "%s]", output.records > 0 ? "\n  " : "");
     if (setting != NULL)
         write_json_setting(file, setting);
-    fprintf(file, ",\n  \"complete\": %s\n}\n", complete ? "true" : "false");
+    fprintf(file, ",\n  \"complete\": %5s\n}\n",
+            complete ? "true" : "false"); // as long, either way
+}
+
+// Writes what there is so far, with an end that makes it valid JSON, whatever becomes of the
+// program. What follows takes the place of that end. A pipe cannot go back: it gets its end at
+// exit.
+static void flush_json(const struct setting *setting)
+{
+    const long end = ftell(output.json);
+
+    if (end >= 0)
+        end_json(output.json, setting, false);
+    check_written(output.json, output.json_path);
+    if (end >= 0)
+        fseek(output.json, end, SEEK_SET);
 }
 
 // After fail(): what has gone wrong has been said.
 static void end_files_at_exit(void)
 {
     if (output.json != NULL) {
-        end_json(output.json, NULL, false);
+        if (ftell(output.json) < 0)
+            end_json(output.json, NULL, false);
         fclose(output.json);
     }
     if (output.csv != NULL)
         fclose(output.csv);
 }
 
+// However the two are spelled. A device, as /dev/null, may be both.
+static void refuse_same_file(const char *csv_path, const char *json_path)
+{
+    struct stat csv, json;
+
+    if (csv_path != NULL && json_path != NULL && stat(csv_path, &csv) == 0 &&
+        stat(json_path, &json) == 0 && S_ISREG(csv.st_mode) && csv.st_dev == json.st_dev &&
+        csv.st_ino == json.st_ino)
+        fail(EXIT_USAGE, "--csv '%s' and --json '%s' are the same file", csv_path, json_path);
+}
+
 void open_records(const char *csv_path, const char *json_path)
 {
     output.csv_path = csv_path;
     output.json_path = json_path;
+    refuse_same_file(csv_path, json_path);
     output.csv = open_file("--csv", csv_path);
+    refuse_same_file(csv_path, json_path); // it may be there only now
     output.json = open_file("--json", json_path);
-    if (output.json != NULL)
-        fputs("{\n  \"records\": [", output.json);
     atexit(end_files_at_exit);
+    if (output.json != NULL) {
+        fputs("{\n  \"records\": [", output.json);
+        flush_json(NULL);
+    }
 }
 
 void write_record(const struct setting *setting, const struct record *record)
@@ -358,9 +390,10 @@ void write_record(const struct setting *setting, const struct record *record)
     if (output.json != NULL) {
         fputs(output.records > 0 ? ",\n    " : "\n    ", output.json);
         write_json_object(output.json, &fields, "    ");
-        check_written(output.json, output.json_path);
     }
     output.records++;
+    if (output.json != NULL)
+        flush_json(setting);
 }
 
 static void close_file(FILE **file, const char *path)

@@ -45,8 +45,8 @@ double record_gflops_per_watt(const struct record *record, enum side who);
 // "exact", "WRONG" or "not verified".
 const char *verification_name(enum verification verification);
 
-// Opens the files that the command line names, NULL for none. Where one cannot be written: one line
-// that says which and why, and exit 2.
+// Opens the files that the command line names, NULL for none. Where one cannot be written, or both
+// are the same file: one line that says which and why, and exit 2.
 void open_records(const char *csv_path, const char *json_path);
 
 // Adds a record to the files. In CSV a first line names the fields; what is not known is an empty
@@ -55,8 +55,8 @@ void open_records(const char *csv_path, const char *json_path);
 void write_record(const struct setting *setting, const struct record *record);
 
 // Ends the files. In JSON the records are followed by the step, the device, all kernels, and
-// whether every size of the run is there. A program that ends without this call (fail()) leaves
-// valid files as well, with what was measured until then.
+// whether every size of the run is there. A program that ends without this call, however it
+// does, leaves valid files as well, with what was measured until then.
 void close_records(const struct setting *setting, bool complete);
 
 #endif

@@ -15,6 +15,7 @@ static int compare_doubles(const void *left, const void *right)
 // How many of `count` sorted samples may be left off at each end so that the range of the rest
 // still covers the median with 95 %. How many samples lie below the median is binomial with p =
 // 1/2; with r left off at each end the range misses it with probability 2 * P(at most r lie below).
+// -1 where even the range of all of them covers it with less.
 static int samples_left_off(int count)
 {
     double probability, below;
@@ -29,7 +30,7 @@ static int samples_left_off(int count)
         probability *= (double)(count - left_off + 1) / left_off;
         below += probability;
     }
-    return left_off > 0 ? left_off - 1 : 0;
+    return left_off - 1;
 }
 
 struct interval median_interval(const double *samples, int count)
@@ -42,8 +43,8 @@ struct interval median_interval(const double *samples, int count)
     qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
     left_off = samples_left_off(count);
     interval.median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-    interval.low = sorted[left_off];
-    interval.high = sorted[count - 1 - left_off];
+    interval.low = left_off >= 0 ? sorted[left_off] : NAN;
+    interval.high = left_off >= 0 ? sorted[count - 1 - left_off] : NAN;
     return interval;
 }
 

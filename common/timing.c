@@ -15,8 +15,7 @@ static const double FEWEST_SECONDS = 0.5;    // runs that follow each other clos
 static const double ENOUGH_SECONDS = 2;
 
 enum {
-    FEWEST_PAIRS = 15,     // that a small spread is believed of
-    FEWEST_SLOW_PAIRS = 5, // that are made however long they take
+    FEWEST_PAIRS = 15, // that a small spread is believed of
     MOST_PAIRS = 1000,
 };
 
@@ -141,7 +140,7 @@ static bool is_enough(const struct series *series, int planned, double seconds)
         return true;
     if (planned > 0)
         return pairs >= planned;
-    if (pairs >= MOST_PAIRS || (pairs >= FEWEST_SLOW_PAIRS && seconds > ENOUGH_SECONDS))
+    if (pairs >= MOST_PAIRS || (pairs >= FEWEST_SAMPLES && seconds > ENOUGH_SECONDS))
         return true;
     return pairs >= FEWEST_PAIRS && seconds >= FEWEST_SECONDS && pairs % 5 == 0 &&
            is_steady(series, STEP_SIDE) && is_steady(series, CUBLAS_SIDE);
@@ -182,6 +181,11 @@ bool time_product(struct bench *bench, float alpha, float beta, bool verify, str
     start = seconds_now();
     while (!is_enough(&series, planned, seconds_now() - start))
         time_pair(&series);
+    if (interrupted() && series.pairs < FEWEST_SAMPLES) {
+        release_step(bench, &series.problem);
+        timing->pairs = 0;
+        return true;
+    }
 
     // The last pair is the one that is judged: on other numbers, so that no result of a run before
     // it can pass for its own.

@@ -5,6 +5,7 @@
 
 #include <cublas_v2.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -400,6 +401,16 @@ static void advance(const char *who, const char *fixed_ms, double m, double n, d
     trace("launch %s %.9g %gx%gx%g\n", who, ms, m, n, k);
 }
 
+// Sends the signal that FAKE_SIGNAL asks for at this launch.
+static void send_signal(long launch)
+{
+    const char *when = getenv("FAKE_SIGNAL");
+    char *rest;
+
+    if (when && strtol(when, &rest, 10) == launch)
+        raise((int)strtol(rest + 1, NULL, 10));
+}
+
 cudaError_t fake_launch(void (*kernel)(const struct sgemm *), const struct sgemm *problem)
 {
     static long launches;
@@ -412,6 +423,7 @@ cudaError_t fake_launch(void (*kernel)(const struct sgemm *), const struct sgemm
     open_device_memory();
     kernel(problem);
     close_device_memory();
+    send_signal(launches + 1);
     if (nap_us > 0)
         nanosleep(&nap, NULL);
     advance("step", "FAKE_STEP_MS", (double)problem->m, (double)problem->n, (double)problem->k,
@@ -582,11 +594,13 @@ const char *cudaGetErrorString(cudaError_t error)
 cublasStatus_t cublasCreate(cublasHandle_t *handle)
 {
     const int status = injected("cublasCreate");
-    const char *override = getenv("NVIDIA_TF32_OVERRIDE"); // cuBLAS reads it when it starts
+    const char *override = getenv("NVIDIA_TF32_OVERRIDE"); // cuBLAS reads both when it starts
+    const char *emulate = getenv("CUBLAS_EMULATE_SINGLE_PRECISION");
 
     if (status)
         return (cublasStatus_t)status;
     trace("tf32 override %s\n", override ? override : "unset");
+    trace("emulate single precision %s\n", emulate ? emulate : "unset");
     *handle = calloc(1, sizeof **handle);
     if (!*handle)
         abort();

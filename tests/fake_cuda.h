@@ -18,6 +18,7 @@
 //   FAKE_GROWTH_MS    added to a step's launch for every launch of it so far (0)
 //   FAKE_JITTER       relative spread of both times, 0.01 for +-1 % (0); the same in every run
 //   FAKE_SLEEP_MS     real time that a step's launch takes (0)
+//   FAKE_SIGNAL       N:SIGNAL, launch number N (from 1) of the step sends the program this signal
 //   FAKE_TRACE        file that receives one line for every call, launch and leak
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

@@ -16,6 +16,7 @@ from tap import finish, ok
 SMALL = ["-m", "9", "-n", "10", "-k", "11", "--repeats", "3"]
 CUDA_ERROR, CUDA_ERROR_NAME = 700, "cudaErrorIllegalAddress"
 CUBLAS_ERROR, CUBLAS_ERROR_NAME = 13, "CUBLAS_STATUS_EXECUTION_FAILED"
+RATES = ["median_ms", "step_tflops", "cublas_tflops", "ratio", "ratio_low", "spread_percent"]
 SLOW = {"FAKE_STEP_MS": 100, "FAKE_CUBLAS_MS": 100}  # few launches warm up
 
 
@@ -113,6 +114,13 @@ def check_memory(folder):
 
 
 def check_ceiling():
+    for capability, ceiling in [(80, 33.45), (90, 66.9)]:  # 64 and 128 lanes on 132 SMs, 1980 MHz
+        for share, code in [(0.99, 0), (1.01, CUDA)]:
+            ms = 2 * 128**3 / (share * ceiling) / 1e9
+            result = run("correct", "-s", "128", "--repeats", "6", FAKE_STEP_MS=ms,
+                         FAKE_CUBLAS_MS=100, FAKE_CAPABILITY=capability)
+            ok(result.code == code and ("ceiling" in result.err) == (code == CUDA),
+               f"{share} of the ceiling at capability {capability}", result)
     for options in ([], ["--warm"], ["--no-verify"]):
         result = run("correct", "-s", "128", *options, FAKE_STEP_MS="1e-7")
         ok(result.code == CUDA and "TFLOP/s" in result.err and "ceiling" in result.err,
@@ -148,6 +156,55 @@ def check_output(folder):
         os.rmdir(path)
         ok(result.code == 2 and one_line(result.err) and result.out == "", f"{option} a folder",
            result)
+
+
+def check_closed_streams(folder):
+    """A standard stream that is closed is not one of the files."""
+    path = os.path.join(folder, "closed.json")
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(["sh", "-c", f'exec "$0" "$@" {closed}', MUTANTS, "correct", *SMALL,
+                               "--json", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False, env=environment())
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        wanted = CUDA if " >" in " " + closed else 0
+        ok(done.returncode == wanted and document["complete"] is (wanted == 0)
+           and (not done.stderr or one_line(done.stderr) and "standard output" in done.stderr),
+           f"closed: {closed}", done)
+    done = subprocess.run(["sh", "-c", '"$0" correct --help >&-', MUTANTS], stderr=subprocess.PIPE,
+                          text=True, check=False, env=environment())
+    ok(done.returncode == CUDA and one_line(done.stderr), "--help on a closed stdout", done)
+
+
+def interrupted_run(folder, launch, number, *options, **settings):
+    """A run that gets a signal at a launch of the step, and its JSON."""
+    path = os.path.join(folder, "signal.json")
+    result = run("correct", *options, "--json", path, FAKE_SIGNAL=f"{launch}:{int(number)}", **SLOW,
+                 **settings)
+    with open(path, encoding="utf-8") as file:
+        return result, json.load(file)
+
+
+def check_signals(folder):
+    """In the middle of timing: a rate only of enough runs, and never "complete"."""
+    options = ["-s", "8", "--repeats", "100"]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        name = signal.Signals(number).name
+        for launch, rated in [(4, False), (8, False), (50, True)]:
+            result, document = interrupted_run(folder, launch, number, *options)
+            record = document["records"][0]
+            ok(result.code == INTERRUPTED and document["complete"] is False
+               and "0 of 1" in result.err and record["verify"] == "exact"
+               and all((record[field] is not None) == rated for field in RATES),
+               f"{name} at launch {launch}: {'a' if rated else 'no'} rate",
+               f"{result!r}\n{document}")
+    result, document = interrupted_run(folder, 2, signal.SIGTERM, *options)
+    ok(result.code == INTERRUPTED and document["records"] == [] and document["complete"] is False,
+       "SIGTERM in verification", f"{result!r}\n{document}")
+    result, document = interrupted_run(folder, 30, signal.SIGKILL, "--sweep", "1:9:1", "--repeats",
+                                       "6")
+    ok(result.code == -signal.SIGKILL and document["records"] and document["complete"] is False,
+       "SIGKILL: valid JSON all the same", f"{result!r}\n{document}")
 
 
 def start_sweep(folder, sleep_ms):
@@ -209,6 +266,8 @@ def main():
         check_memory(folder)
         check_ceiling()
         check_output(folder)
+        check_closed_streams(folder)
+        check_signals(folder)
         check_interrupt(folder)
         check_early_interrupt(folder)
     finish()

@@ -29,6 +29,8 @@ WRONG_STEPS = [
     ("doubled_product", ["-m", "3", "-n", "3", "-k", "4096"], ["C[2][2]", "1 of 9"]),
     ("swapped_m_n", ["-m", "33", "-n", "32", "-k", "9"], []),
     ("swapped_m_n", ["-m", "32", "-n", "33", "-k", "9"], []),
+    ("swapped_columns", SIZE, ["C[0][0]"]),
+    ("swapped_rows", SIZE, ["C[0][0]"]),
     ("lda_is_k", LOOSE, ["C[1][0]"]),
     ("ldb_is_n", LOOSE, ["C[0][0]"]),
     ("ldc_is_n", LOOSE, []),
@@ -156,7 +158,7 @@ def check_shapes():
 def check_correct():
     """Scalars, offsets and leading dimensions; other orders of summation."""
     for alpha, beta in [(1, 0), (1, 1), (0, 0), (0, 1), (-1.5, 0.5), (0.3, 0.7), (1e-3, 1e3),
-                        (1e30, 0), (1.2e-38, 0), (1, 1.2e-38), (-0.0, -0.0), (16777217, 0)]:
+                        (1e26, 0), (-1e26, 1e26), (1.2e-38, 0), (1, 1.2e-38), (-0.0, -0.0), (16777217, 0)]:
         result = run("correct", *LOOSE, "--alpha", alpha, "--beta", beta, "--verify-only")
         ok(result.code == 0, f"correct: alpha {alpha}, beta {beta}", result)
     for offset in ["0,0,0", "1,2,3", "3,1,0", "31,33,65", "100000,0,1"]:

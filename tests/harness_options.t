@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Options: every bad form is one line on stderr, nothing on stdout, exit 2; the good ones work."""
 
+import os
 import tempfile
 
 from harness import CUDA, USAGE, equal, one_line, run
@@ -26,7 +27,8 @@ def bad_forms():
                       "99999999999999999999999", "nan", "inf", "1,2"]:
             yield [option, value], option
     for option in NUMBERS:
-        for value in ["", "x", "1x", "1 ", "nan", "inf", "-inf", "1e39", "1e999", "1,5", "--"]:
+        for value in ["", "x", "1x", "1 ", "nan", "inf", "-inf", "1e39", "1e999", "1.1e26",
+                      "-1e27", "1e-40", "0x1p-140", "1,5", "--"]:
             yield [option, value], option
     for value in ["", "1", "1,2", "1,2,3,4", "1,,3", "-1,0,0", "1,2,x", "1,2,3x", "1;2;3",
                   "0,0,99999999999999999999"]:
@@ -51,7 +53,6 @@ def bad_forms():
     yield ["-m", "4", "-n", "5", "-k", "0", "--lda", "0"], "1"
     yield ["--lda", "4095"], "4096"  # of the default sizes
     yield ["--sweep", "8:100:1", "--ldb", "99"], "100"
-    yield ["--csv", "/dev/null", "--json", "/dev/null"], "/dev/null"
     yield ["--csv", "/nowhere/at/all.csv"], "/nowhere/at/all.csv"
     yield ["--json", "/nowhere/at/all.json"], "/nowhere/at/all.json"
     yield ["--csv", "/"], "/"
@@ -116,12 +117,32 @@ def check_good_forms():
         ok(result.code == 0, "good: --csv=FILE", result)
     equal(run("correct", "-s", "8", "-m", "5", "--verify-only").out,
           run("correct", "-m", "5", "-s", "8", "--verify-only").out, "-s and -m in either order")
+    result = run("correct", "-s", "8", "--csv", "/dev/null", "--json", "/dev/null")
+    ok(result.code == 0, "a device may be both files", result)
     result = run("correct", "-s", "8", "--device", "1")
     ok(result.code in (USAGE, CUDA) and result.out == "" and one_line(result.err),
        "a device that is not there is one line", result)
 
 
+def check_same_file():
+    """One file under two names: refused, and what it held is still there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, link = os.path.join(folder, "file"), os.path.join(folder, "link")
+        os.symlink(path, link)
+        for other in (path, os.path.join(folder, ".", "file"), link):
+            result = run("correct", "-s", "8", "--csv", other, "--json", path)
+            ok(result.code == USAGE and result.out == "" and one_line(result.err)
+               and "same file" in result.err, f"--csv and --json are one new file: {other}", result)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("kept")
+            run("correct", "-s", "8", "--csv", other, "--json", path)
+            with open(path, encoding="utf-8") as file:
+                equal(file.read(), "kept", "and it is refused before it is emptied")
+            os.remove(path)
+
+
 check_bad_forms()
+check_same_file()
 check_without_device()
 check_help()
 check_list()

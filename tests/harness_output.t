@@ -119,14 +119,16 @@ def as_text(value):
 
 def check_table(name, text, records):
     """The table shows the rounded figures of the records."""
-    _, rows = table(text)
+    head, rows = table(text)
     equal(len(rows), len(records), f"{name}: as many rows")
+    columns = ["step_tflops", "cublas_tflops", "ratio",
+               "mean_ms" if "mean ms" in head else "median_ms", "spread_percent", "sm_clock_mhz"]
     for row, record in zip(rows, records):
         shown = row.replace("not verified", "not-verified").split()
         wanted = [str(record["m"]), str(record["n"]), str(record["k"]),
                   record["verify"].replace(" ", "-")]
         equal(shown[:4], wanted, f"{name}: size and verdict in the table")
-        for number, field in zip(shown[4:7], ("step_tflops", "cublas_tflops", "ratio")):
+        for number, field in zip(shown[4:10], columns):
             value = record[field]
             decimals = len(number.partition(".")[2])
             ok(number == ("-" if value is None else f"{value:.{decimals}f}"),

@@ -192,6 +192,31 @@ static void swapped_m_n(const struct sgemm *p)
     gemm(&q);
 }
 
+// Every two neighbours in each other's place, within `count` of them that are `apart` words apart.
+static void swap_neighbours(float *first, int64_t count, int64_t apart)
+{
+    for (int64_t i = 0; i + 1 < count; i += 2) {
+        const float value = first[i * apart];
+
+        first[i * apart] = first[(i + 1) * apart];
+        first[(i + 1) * apart] = value;
+    }
+}
+
+static void swapped_columns(const struct sgemm *p)
+{
+    gemm(p);
+    for (int64_t i = 0; i < p->m; i++)
+        swap_neighbours(element(p, i, 0), p->n, 1);
+}
+
+static void swapped_rows(const struct sgemm *p)
+{
+    gemm(p);
+    for (int64_t j = 0; j < p->n; j++)
+        swap_neighbours(element(p, 0, j), p->m, p->ldc);
+}
+
 static void lda_is_k(const struct sgemm *p)
 {
     struct sgemm q = *p;
@@ -488,6 +513,8 @@ static const struct mutant mutants[] = {
     {.name = "dropped_last_k", .kernel = dropped_last_k},
     {.name = "doubled_product", .kernel = doubled_product},
     {.name = "swapped_m_n", .kernel = swapped_m_n},
+    {.name = "swapped_columns", .kernel = swapped_columns},
+    {.name = "swapped_rows", .kernel = swapped_rows},
     {.name = "lda_is_k", .kernel = lda_is_k},
     {.name = "ldb_is_n", .kernel = ldb_is_n},
     {.name = "ldc_is_n", .kernel = ldc_is_n},

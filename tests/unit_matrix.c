@@ -116,6 +116,31 @@ static void check_odd_integers(void)
     is_integer(right, 1000, "with a bound of 1, ones of both signs");
 }
 
+// A kernel that takes a neighbour for the element itself must be seen to be wrong.
+static void check_neighbours(void)
+{
+    static const enum content contents[] = {CONTENT_ODD, CONTENT_UNIFORM};
+    static const int chance[] = {32, 1 << 24}; // one in so many is equal by chance
+    int64_t i, j;
+    size_t c;
+
+    for (c = 0; c < 2; c++) {
+        const struct matrix matrix = example(contents[c]);
+        int64_t across = 0, down = 0;
+
+        for (i = 0; i < 100; i++) {
+            for (j = 0; j < 100; j++) {
+                const float value = element_value(&matrix, i, j);
+
+                across += value == element_value(&matrix, i, j + 1);
+                down += value == element_value(&matrix, i + 1, j);
+            }
+        }
+        ok(across <= 2 * 10000 / chance[c], "neighbouring columns differ");
+        ok(down <= 2 * 10000 / chance[c], "neighbouring rows differ");
+    }
+}
+
 static void check_uniform(void)
 {
     const struct matrix matrix = example(CONTENT_UNIFORM);
@@ -220,6 +245,7 @@ int main(void)
     check_chunks();
     check_empty();
     check_odd_integers();
+    check_neighbours();
     check_uniform();
     check_special();
     check_canaries();

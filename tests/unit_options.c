@@ -64,6 +64,8 @@ static void check_values(void)
        "defaults");
     ok(parse(&o, "--alpha -1.5e-3 --beta=0x1p-2") && o.alpha == -1.5e-3F && o.beta == 0.25F,
        "factors, decimal and hexadecimal");
+    ok(parse(&o, "--alpha -1e26 --beta 0x1p-126") && o.alpha == -1e26F && o.beta == 0x1p-126F,
+       "the largest and the smallest factor");
     ok(parse(&o, "--offset 1,20,300") && o.offset[0] == 1 && o.offset[1] == 20 &&
            o.offset[2] == 300,
        "offsets");
@@ -85,6 +87,9 @@ static void check_error(const char *line, const char *message)
         is_text(o.error, message, "  with a message");
 }
 
+#define FACTOR(option, value)                                                                      \
+    option " wants 0 or a normal float32 number, 1.18e-38 to 1e26 in magnitude, not '" value "'"
+
 static void check_errors(void)
 {
     check_error("-m", "-m wants a whole number from 0 to 1099511627776 after it");
@@ -94,9 +99,11 @@ static void check_errors(void)
     check_error("--repeats 1001", "--repeats wants a whole number from 1 to 1000, not '1001'");
     check_error("-n 99999999999999999999",
                 "-n wants a whole number from 0 to 1099511627776, not '99999999999999999999'");
-    check_error("--alpha=nan", "--alpha wants a finite float32 number, not 'nan'");
-    check_error("--beta 1e39", "--beta wants a finite float32 number, not '1e39'");
-    check_error("--beta 1e-60", "--beta wants a finite float32 number, not '1e-60'");
+    check_error("--alpha=nan", FACTOR("--alpha", "nan"));
+    check_error("--alpha=-1.001e26", FACTOR("--alpha", "-1.001e26"));
+    check_error("--beta 1e39", FACTOR("--beta", "1e39"));
+    check_error("--beta 1e-60", FACTOR("--beta", "1e-60"));
+    check_error("--beta 0x1p-127", FACTOR("--beta", "0x1p-127")); // subnormal, if exactly so
     check_error("--offset 1,2",
                 "--offset wants three whole numbers A,B,C from 0 to 1099511627776, not '1,2'");
     check_error(
@@ -113,7 +120,6 @@ static void check_errors(void)
                 "--verify-only and --no-verify together leave nothing to do");
     check_error("--power --verify-only",
                 "--power measures, --verify-only does not: leave one of them out");
-    check_error("--csv x --json x", "--csv and --json name the same file: 'x'");
 }
 
 int main(void)

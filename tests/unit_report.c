@@ -155,7 +155,7 @@ static void check_records(void)
     ok(strstr(text, "\"device\": \"GPU \\\"X\\\", 80\\\\90\"") != NULL, "JSON escapes quotes");
     ok(strstr(text, "\"sm_clock_mhz\": null") != NULL, "what is not known is null in JSON");
     ok(strstr(text, "\"l2_flushed\": true") != NULL, "true is true");
-    ok(strstr(text, "\"complete\": true\n}\n") != NULL, "JSON ends");
+    ok(strstr(text, "\"complete\":  true\n}\n") != NULL, "JSON ends");
 }
 
 static void check_reasons(void)
