@@ -99,8 +99,8 @@ def main():
         tap.finish()
     for step in steps.sources():
         check_counts(step, lines)
-        tap.ok(catch(f"{step}-unchanged") == "", f"step {step} itself passes",
-               catch(f"{step}-unchanged"))
+        caught = catch(f"{step}-unchanged")
+        tap.ok(caught == "", f"step {step} itself passes", caught)
     recorded = reasons()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for (name, line), verdict in zip(lines.items(), pool.map(judge, lines)):

@@ -16,6 +16,10 @@ command -v compute-sanitizer >/dev/null || {
         "(package cuda-sanitizer)." >&2
     exit 77
 }
+if "$program" --list 2>&1 | grep -q "the GPU is emulated"; then
+    echo "sanitize: no CUDA device" >&2
+    exit 77
+fi
 "$program" "$@" || {
     status=$?
     echo "sanitize: $program $* fails without compute-sanitizer already (exit $status)" >&2
