@@ -30,7 +30,7 @@ object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 ##   make clean        remove everything that was built
 ##
 ## Comparing and reading:
-##   make diff07       what step 07 changes in the step it grew out of (BASE=05: in step 05)
+##   make diff07       what changed from the step before (BASE=05: from step 05)
 ##   make diffs        changed lines of code of every step, against its budget
 ##   make ptx07        the kernel as PTX, beside its source lines
 ##   make sass07       the kernel as the machine instructions of the GPU
@@ -44,12 +44,38 @@ object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 ## Checking:
 ##   make test         everything that this machine can run
 ##   make lint         formatting and static analysis, warnings are errors
-##   make docs         what documents take from docs/results and the steps: tables, chart
+##   make docs         regenerate the README's tables and chart
 ##
 ## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
 ##   NVCC=/path/to/nvcc  CUDA_HOME=/path/to/cuda  DEBUG=1 (-G)  V=1 (show commands)  -j4 (parallel)
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+# ---------------------------------------------------------------------------- what cannot be made
+
+ifneq ($(findstring ",$(CURDIR)),)
+$(error there is a double quote in the path of this folder, which nvcc cannot bear: $(CURDIR))
+endif
+
+# Of step7, diff10, ptx99, ...: those whose step there is not.
+VERBS := step diff ptx sass profile sanitize
+NO_STEP := $(firstword $(filter-out diffs $(VERBS) $(foreach verb,$(VERBS),$(STEPS:%=$(verb)%)), \
+	$(filter $(VERBS:%=%%),$(MAKECMDGOALS))))
+ifneq ($(NO_STEP),)
+$(error make $(NO_STEP): there is no step $(strip $(foreach verb,$(VERBS), \
+	$(patsubst $(verb)%,%,$(filter $(verb)%,$(NO_STEP))))): \
+	$(firstword $(STEPS)) to $(lastword $(STEPS)), two digits)
+endif
+
+# The tests' tools are asked for before anything is built.
+ifneq ($(filter test,$(MAKECMDGOALS)),)
+$(if $(shell command -v prove),,$(error make test needs prove (package: perl)))
+$(if $(shell command -v python3),,$(error make test needs python3 (package: python3)))
+endif
+
+# 0 is off.
+override DEBUG := $(filter-out 0,$(DEBUG))
+override V := $(filter-out 0,$(V))
 
 # ---------------------------------------------------------------------------- the tools
 
@@ -83,7 +109,7 @@ ifneq ($(words $(TOOLKIT)),1)
 $(error $(NVCC) does not say where its toolkit is, or there is a space in that path)
 endif
 TOOLKIT_INCLUDE := $(wildcard $(TOOLKIT)/include $(TOOLKIT)/targets/*-linux/include)
-TOOLKIT_LIB := $(realpath $(wildcard $(TOOLKIT)/lib64 $(TOOLKIT)/targets/*-linux/lib $(TOOLKIT)/lib))
+TOOLKIT_LIB := $(sort $(realpath $(wildcard $(TOOLKIT)/lib64 $(TOOLKIT)/targets/*-linux/lib $(TOOLKIT)/lib)))
 
 # The architectures: ARCH, or for each GPU in hand the best that this nvcc builds for, or 80.
 comma := ,
@@ -91,10 +117,11 @@ KNOWN := $(shell $(NVCC) --list-gpu-code | sed 's/sm_//' | sort -n)
 ifneq ($(strip $(ARCH)),)
 ARCH_WORDS := $(subst $(comma), ,$(ARCH))
 ARCHITECTURES := $(sort $(ARCH_WORDS:sm_%=%))
-UNKNOWN := $(strip $(foreach word,$(ARCH_WORDS), \
-	$(if $(filter $(KNOWN:%=sm_%) $(KNOWN),$(word) $(word:%a=%) $(word:%f=%)),,$(word))))
-ifneq ($(UNKNOWN),)
-$(error ARCH=$(ARCH): nvcc $(NVCC_VERSION) builds for $(KNOWN), not for $(UNKNOWN))
+UNKNOWN := $(filter-out $(patsubst %,sm_%,$(KNOWN)) $(KNOWN),$(ARCH_WORDS))
+UNKNOWN := $(strip $(foreach word,$(UNKNOWN),$(shell \
+	$(NVCC) --dryrun -arch='sm_$(word:sm_%=%)' -x cu -c /dev/null >/dev/null 2>&1 || echo '$(word)')))
+ifneq ($(if $(ARCHITECTURES),$(UNKNOWN),none),)
+$(error ARCH=$(ARCH): nvcc $(NVCC_VERSION) builds for $(KNOWN)$(if $(UNKNOWN),$(comma) not for $(UNKNOWN)))
 endif
 else
 GPUS := $(shell \
@@ -132,10 +159,15 @@ LIBRARIES := $(foreach lib,$(TOOLKIT_LIB),-L$(lib) -Wl$(comma)-rpath$(comma)$(li
 
 # A file that changes only when its text does: what is built with the text depends on it.
 same = $(and $(findstring $1,$2),$(findstring $2,$1))
-stamp = $(if $(call same,$(file <$1),$2),,$(shell mkdir -p $(dir $1))$(file >$1,$2))
-$(call stamp,build/host-flags,$(CC) $(HOST_FLAGS) $(LIBRARIES))
-$(call stamp,build/nvcc-flags,$(NVCC) $(NVCC_VERSION) $(NVCC_FLAGS))
-$(call stamp,build/architectures,$(ARCHITECTURES))
+define stamp
+build/$1: text := $2
+build/$1: $(if $(call same,$(file <build/$1),$2),,FORCE)
+	@mkdir -p build
+	@printf '%s\n' '$$(subst ','\'',$$(text))' >$$@
+endef
+$(eval $(call stamp,host-flags,$(CC) $(HOST_FLAGS) $(LIBRARIES)))
+$(eval $(call stamp,nvcc-flags,$(NVCC) $(NVCC_VERSION) $(NVCC_FLAGS)))
+$(eval $(call stamp,architectures,$(ARCHITECTURES)))
 
 endif
 
@@ -146,7 +178,7 @@ say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
 
 # ---------------------------------------------------------------------------- programs
 
-.PHONY: help all clean test lint docs diffs matrix gpu
+.PHONY: help all clean test lint docs diffs matrix gpu FORCE
 all: $(PROGRAMS)
 
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
@@ -172,6 +204,8 @@ include common/emulator/emulator.mk
 
 -include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
+# Before anything that is built in the same run.
+$(if $(filter clean,$(MAKECMDGOALS)),.NOTPARALLEL:)
 clean:
 	rm -rf build $(wildcard step[0-9][0-9])
 
@@ -184,7 +218,8 @@ DIFFS := $(STEPS:%=diff%)
 $(DIFFS): diff%:
 	$(if $(call base_of,$*),,$(error $@: step $* is the first of the ladder; BASE=NN compares it))
 	$(if $(call source_of,$(call base_of,$*)),,$(error $@: there is no step $(call base_of,$*)))
-	@diff -u --color=auto $(call source_of,$(call base_of,$*)) $(call source_of,$*) || [ $$? = 1 ]
+	@diff -u --color=auto --label $(call source_of,$(call base_of,$*)) --label $(call source_of,$*) \
+		$(call source_of,$(call base_of,$*)) $(call source_of,$*) || [ $$? = 1 ]
 
 diffs:
 	@$(call need,python3,python3)
@@ -264,8 +299,6 @@ build/tests/mutants-debug: build/tests/mutants.o build/tests/fake_cuda.o \
 	$(Q)$(CC) -o $@ $^ -ldl -lpthread -lm
 
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
-	@$(call need,prove,perl)
-	@$(call need,python3,python3)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/emulator/*.[ch] common/emulator/*.inc \

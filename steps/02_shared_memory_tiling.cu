@@ -3,8 +3,8 @@
 // A block computes a 128x128 tile of C: for every 8 terms of its sums it copies a 128x8 tile of A
 // and an 8x128 tile of B into shared memory, so that each element fetched is used 128 times. A
 // thread reads 8 elements of each tile and adds their 64 products to 64 sums that it keeps in
-// registers. Cost: 8 KiB of shared memory, 64 registers of sums a thread, two barriers for every 8
-// terms.
+// registers.
+// Cost: 8 KiB of shared memory, 64 registers of sums a thread, two barriers for every 8 terms.
 //
 // Build and run: make step02 && ./step02          Chapter: docs/02-shared-memory-tiling.md
 #include "step.h"

@@ -3,8 +3,8 @@
 // A warp computes 32x64 of C, each thread four 4x4 squares of it, laid out so that one read of
 // shared memory serves all lanes that need the same operands. The operands of the next term are
 // read while this one is multiplied, and rows are multiplied to and fro. The layout is what gains
-// most. Cost: two fragments of each operand in registers, and a patch of C that is not in one
-// piece.
+// most.
+// Cost: two fragments of each operand in registers, and a patch of C that is not in one piece.
 //
 // Build and run: make step05 && ./step05          Chapter: docs/05-register-fragments.md
 #include "step.h"

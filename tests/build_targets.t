@@ -37,10 +37,15 @@ def check_help():
 
 
 def check_build():
-    result = make("-j2", "step01", "ARCH=80")
+    result = make("step01", "ARCH=80", "--dry-run")
+    tap.ok(result.returncode == 0 and not os.path.exists(os.path.join(copy, "build")), "make -n writes nothing")
+    result = make("-j2", "clean", "step01", "ARCH=80")
     tap.ok(result.returncode == 0, "step01 builds with -j2, in a folder with a space", result.stderr)
     tap.ok(quiet(make("step01", "ARCH=80")), "a second make builds nothing")
     tap.ok(quiet(make("step01", "ARCH=sm_80")), "ARCH=sm_80 is ARCH=80")
+    tap.ok(quiet(make("step01", "ARCH=80", "DEBUG=0", "V=0")), "DEBUG=0 and V=0 are off")
+    result = make("-j2", "clean", "step01", "ARCH=80")
+    tap.ok(result.returncode == 0 and "step01" in built(result), "make clean step01", result.stderr)
 
     os.utime(os.path.join(copy, "common", "step.h"))
     files = built(make("step01", "ARCH=80"))
@@ -145,7 +150,7 @@ def check_minimum():
 
 
 def check_messages():
-    for arch in ("5", "80x", "native", "sm_", "80,7"):
+    for arch in ("5", "80x", "native", "sm_", "80,7", "80a", "75f", ","):
         result = make("step01", f"ARCH={arch}")
         tap.ok(
             result.returncode != 0 and result.stderr.count("\n") == 1 and f"ARCH={arch}:" in result.stderr,
@@ -158,6 +163,30 @@ def check_messages():
         "so is an NVCC that does not exist",
         result.stderr,
     )
+    for target, number in (("step7", "7"), ("step10", "10"), ("diff7", "7"), ("ptx99", "99")):
+        result = make(target)
+        tap.ok(
+            result.returncode != 0 and result.stderr.count("\n") == 1
+            and f"there is no step {number}: 01 to " in result.stderr,
+            f"so is {target}, where steps have two digits",
+            result.stderr,
+        )  # fmt: skip
+    quoted = os.path.join(copy, 'a "quoted" folder')
+    os.mkdir(quoted)
+    shutil.copy(os.path.join(copy, "Makefile"), quoted)
+    result = tap.make("step01", folder=quoted)
+    tap.ok(
+        result.returncode != 0 and result.stderr.count("\n") == 1 and "double quote" in result.stderr,
+        "so is a double quote in the path",
+        result.stderr,
+    )
+    with tempfile.TemporaryDirectory() as empty:
+        result = tap.run([MAKE, "test"], folder=copy, environment={"PATH": empty})
+        tap.ok(
+            result.returncode != 0 and result.stderr.count("\n") == 1 and "needs prove" in result.stderr,
+            "make test without its tools",
+            result.stderr,
+        )
     with tempfile.TemporaryDirectory() as empty:
         result = tap.run(
             [MAKE, "step01", "CUDA_PLACES="],
@@ -183,6 +212,11 @@ def check_diff():
     result = make("diff09", "BASE=02")
     tap.ok(result.stdout.startswith("--- steps/02_"), "BASE=02 compares with step 02")
     tap.ok("\x1b" not in result.stdout, "without colour in a file")
+    tap.ok(
+        re.fullmatch(r"--- steps/\S+\n\+\+\+ steps/\S+", "\n".join(result.stdout.splitlines()[:2])),
+        "and without dates",
+        result.stdout[:200],
+    )
     result = make("diff01")
     tap.ok(result.returncode != 0 and "first" in result.stderr, "diff01 has nothing to show")
 
