@@ -1,11 +1,10 @@
 # The ladder as bars: medians over processes. From the root: gnuplot docs/ladder.gp > docs/ladder.svg
 results = "docs/results/nvidia-h200/ladder.csv"
 set datafile separator ","
-# A value where the record is of this step at m = n = k = 4096, without a power phase.
-of(step, value) = column("step") == step && column("m") == 4096 && column("k") == 4096 && \
-    strlen(strcol("power_w")) == 0 ? value : NaN
+# A value where the record is at m = n = k = 4096, without a power phase; and of this step.
 every_step(value) = column("m") == 4096 && column("k") == 4096 && \
     strlen(strcol("power_w")) == 0 ? value : NaN
+of(step, value) = column("step") == step ? every_step(value) : NaN
 
 set terminal svg size 900,380 font "sans-serif,13" background rgb "#ffffff"
 set title "TFLOP/s at m = n = k = 4096 on one NVIDIA H200 (higher is better)"
