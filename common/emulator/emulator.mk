@@ -33,7 +33,12 @@ $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES)
+# Kernels in PTX for tests that know what each instruction must give.
+build/tests/ptx_runner: build/tests/ptx_runner.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner
 
 -include $(wildcard build/tests/emulator/*.d)
 
