@@ -465,6 +465,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     *event = zeroed(1, sizeof **event);
