@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "async.h"
+#include "counters.h"
 #include "decode.h"
 #include "emulator.h"
 #include "execute.h"
@@ -30,6 +31,7 @@ struct emulator_settings emulator_settings = {
     .capability = 90,
     .shared_base = -1,
     .checks = true,
+    .counters = true,
     .leaks_at_exit = true,
 };
 
@@ -99,13 +101,17 @@ static struct block *open_block(struct launch *launch)
 {
     struct block *block = zeroed(1, sizeof *block);
     block->launch = launch;
-    block->span = instruction_set()->span;
-    block->to_offsets = instruction_set()->to_offsets;
+    block->set = instruction_set();
     block->shared_bytes = shared_bytes(launch);
     block->shared = aligned(block->shared_bytes);
     block->shadow =
         zeroed((block->shared_bytes >> launch->code->granule_shift) + 1, sizeof *block->shadow);
-    block->footprints = footprints_new(launch->code->count);
+    block->footprints = footprints_new();
+    if (emulator_settings.counters)
+        block->counters = counters_new(launch->code);
+    block->recent = zeroed((size_t)launch->code->count, sizeof *block->recent);
+    for (int i = 0; i < launch->code->count; i++)
+        block->recent[i].footprint = &no_footprint;
     block->last_allocation = zeroed((size_t)launch->code->count, sizeof(struct allocation *));
     block->warp_count = (launch->threads + LANES - 1) / LANES;
     block->warps = zeroed((size_t)block->warp_count, sizeof *block->warps);
@@ -126,6 +132,8 @@ static void close_block(struct block *block)
     }
     free(block->warps);
     free(block->last_allocation);
+    free(block->recent);
+    counters_free(block->counters);
     footprints_free(block->footprints);
     free(block->shadow);
     free(block->shared);
@@ -204,6 +212,7 @@ static void run_grid(struct launch *launch)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < workers; i++) {
         executed_by_all += blocks[i]->executed;
+        counters_add(launch, blocks[i]);
         close_block(blocks[i]);
     }
 }
@@ -245,6 +254,7 @@ enum ending launch_kernel(struct kernel *kernel, struct position grid, struct po
                kernel->parameters[i]->bytes);
     if (launch.checks)
         memory_visit(open_shadow, &launch);
+    counters_launched(&launch);
     run_grid(&launch);
     memory_visit(close_shadow, &launch);
     free(launch.parameters);
