@@ -2,11 +2,13 @@
 """generate.py [--check]: fills in what the documents take from results and sources.
 
 A document holds it between <!-- generated: NAME --> and <!-- end generated -->; each NAME is a
-function below. Figures come from docs/results only. --check changes nothing: it names the
-documents that are not up to date and exits 1.
+function below or in docs/topics.py, called with the words that follow it. Figures come from
+docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
+up to date and exits 1.
 """
 
 import csv
+import glob
 import os
 import re
 import statistics
@@ -15,13 +17,16 @@ import sys
 DOCS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(DOCS)
 RESULTS = os.path.join(DOCS, "results", "nvidia-h200")
-DOCUMENTS = ["README.md"]
+DOCUMENTS = ["README.md"] + sorted(
+    os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(DOCS, "*.md"))
+)
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import diffs  # noqa: E402
 import steps  # noqa: E402
+import topics  # noqa: E402
 
-BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end generated -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- generated: (\w+)((?: \S+)*) -->\n).*?(<!-- end generated -->)", re.DOTALL)
 
 TITLE = re.compile(r'\.title = "([^"]*)"')
 
@@ -141,7 +146,8 @@ def output():
 
 def filled(text):
     def fill(match):
-        return f"{match[1]}{globals()[match[2]]()}\n{match[3]}"
+        function = globals().get(match[2]) or getattr(topics, match[2])
+        return f"{match[1]}{function(*match[3].split())}\n{match[4]}"
 
     return BLOCK.sub(fill, text)
 
