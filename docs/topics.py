@@ -208,8 +208,10 @@ def stray_conflicts():
 
 
 def ladder_row(step):
+    """A record at 4096, or None where the step has no kernel or has not been measured."""
     rows = read_csv(os.path.join(RESULTS, "ladder.csv"))
-    return next(row for row in rows if row["step"] == str(int(step)) and row["n"] == "4096")
+    found = (row for row in rows if row["step"] == str(int(step)) and row["n"] == "4096")
+    return next((row for row in found if row["registers"]), None)
 
 
 def resources():
@@ -217,6 +219,8 @@ def resources():
     rows = []
     for step in steps.sources():
         row = ladder_row(step)
+        if row is None:
+            continue
         rows.append(
             [step, row["registers"], row["shared_bytes"], row["blocks_per_sm"]]
             + [f"{float(row['occupancy_percent']):.1f} %"]
