@@ -2,11 +2,13 @@
 """generate.py [--check]: fills in what the documents take from results and sources.
 
 A document holds it between <!-- generated: NAME --> and <!-- end generated -->; each NAME is a
-function below. Figures come from docs/results only. --check changes nothing: it names the
-documents that are not up to date and exits 1.
+function below or in docs/topics.py, called with the words that follow it. Figures come from
+docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
+up to date and exits 1.
 """
 
 import csv
+import glob
 import os
 import re
 import statistics
@@ -15,13 +17,16 @@ import sys
 DOCS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(DOCS)
 RESULTS = os.path.join(DOCS, "results", "nvidia-h200")
-DOCUMENTS = ["README.md"]
+DOCUMENTS = ["README.md"] + sorted(
+    os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(DOCS, "*.md"))
+)
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import diffs  # noqa: E402
 import steps  # noqa: E402
+import topics  # noqa: E402
 
-BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end generated -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- generated: (\w+)((?: \S+)*) -->\n).*?(<!-- end generated -->)", re.DOTALL)
 
 TITLE = re.compile(r'\.title = "([^"]*)"')
 
@@ -36,12 +41,19 @@ IDEAS = {
     "07": "loads, stores and addresses written by hand; buffers switched by one XOR",
     "08": "16-byte fetches through textures, which answer 0 past the end",
     "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
+    "10": "`sgemm()` as BLAS has it: estimates which of 07, 08 and 09 is the quickest, and starts it",
 }
 
 
 def records():
     with open(os.path.join(RESULTS, "ladder.csv"), encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def measured(rows):
+    """The steps that there are results of."""
+    known = {int(row["step"]) for row in rows}
+    return [step for step in steps.sources() if int(step) in known]
 
 
 def runs_of(rows, step, m, n, k):
@@ -81,13 +93,14 @@ def ladder():
     ]
     cublas = {size: [] for size in sizes}
     for step, path in steps.sources().items():
-        runs = {size: runs_of(rows, step, size, size, size) for size in sizes}
         title = TITLE.search(steps.text(path))[1]
+        head = f"| [{step} {title}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
+        if step not in measured(rows):
+            lines.append(f"{head} | | | | |")
+            continue
+        runs = {size: runs_of(rows, step, size, size, size) for size in sizes}
         rates = " | ".join(f"{median(runs[size], 'step_tflops'):.1f}" for size in sizes)
-        lines.append(
-            f"| [{step} {title}](steps/{os.path.basename(path)}) | {IDEAS[step]}"
-            f" | {changed.get(step, '')} | {rates} | {100 * median(runs[4096], 'ratio'):.0f} % |"
-        )
+        lines.append(f"{head} | {rates} | {100 * median(runs[4096], 'ratio'):.0f} % |")
         for size in sizes:
             cublas[size] += runs[size]
     rates = " | ".join(f"{median(cublas[size], 'cublas_tflops'):.1f}" for size in sizes)
@@ -98,7 +111,7 @@ def ladder():
 def conditions():
     """On what, with what, when, and how far to trust it."""
     rows = records()
-    runs = [runs_of(rows, step, 4096, 4096, 4096) for step in steps.sources()]
+    runs = [runs_of(rows, step, 4096, 4096, 4096) for step in measured(rows)]
     row = runs[0][0]
     apart = max(
         100 * (max(rates) / min(rates) - 1)
@@ -106,7 +119,7 @@ def conditions():
     )
     capped = [
         step
-        for step in steps.sources()
+        for step in measured(rows)
         if "power" in runs_of(rows, step, 12288, 12288, 12288)[0]["throttle"]
     ]
     small_k = ", ".join(
@@ -133,7 +146,8 @@ def output():
 
 def filled(text):
     def fill(match):
-        return f"{match[1]}{globals()[match[2]]()}\n{match[3]}"
+        function = globals().get(match[2]) or getattr(topics, match[2])
+        return f"{match[1]}{function(*match[3].split())}\n{match[4]}"
 
     return BLOCK.sub(fill, text)
 
