@@ -34,6 +34,8 @@ object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 ##   make diffs        changed lines of code of every step, against its budget
 ##   make ptx07        the kernel as PTX, beside its source lines
 ##   make sass07       the kernel as the machine instructions of the GPU
+##   make loops        the instructions of each main loop, counted
+##   make tries        the mistakes and experiments of the chapters, a target each
 ##   make matrix       every step for every architecture: registers and spills
 ##
 ## On a GPU:
@@ -201,6 +203,7 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 include common/emulator/emulator.mk
+include docs/variants.mk
 
 -include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
@@ -263,8 +266,8 @@ $(SANITIZES): sanitize%: step%
 	@tests/sanitize.sh ./$< '$(TOOLKIT)/bin'
 
 OUT ?= build/gpu
-gpu: $(PROGRAMS)
-	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin'
+gpu: $(PROGRAMS) $(VARIANT_PROGRAMS)
+	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin' $(VARIANT_PROGRAMS)
 
 # ---------------------------------------------------------------------------- checking
 
