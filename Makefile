@@ -46,7 +46,7 @@ object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 ## Checking:
 ##   make test         everything that this machine can run
 ##   make lint         formatting and static analysis, warnings are errors
-##   make docs         regenerate the README's tables and chart
+##   make docs         regenerate the documents' tables, listings, figures and chart
 ##
 ## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
 ##   NVCC=/path/to/nvcc  CUDA_HOME=/path/to/cuda  DEBUG=1 (-G)  V=1 (show commands)  -j4 (parallel)
@@ -312,6 +312,8 @@ SCRIPTS := .ci/run $(wildcard tests/*.sh)
 docs:
 	@$(call need,python3,python3)
 	@$(call need,gnuplot,gnuplot-nox)
+	$(Q)python3 docs/figures_topics.py
+	$(Q)CUOBJDUMP='$(CUOBJDUMP)' python3 docs/listings.py || [ $$? = 77 ]
 	$(Q)python3 docs/generate.py
 	$(Q)gnuplot docs/ladder.gp >docs/ladder.svg
 

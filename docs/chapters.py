@@ -55,8 +55,8 @@ METRICS = {
     "stores": ("global stores", "million requests", millions(f"{L1}t_requests_pipe_lsu_mem_global_op_st.sum"), 2),
     "store_sectors": ("sectors a global store", "", sectors("st"), 1),
     "store_bytes": ("bytes used of a sector stored", "of 32", lambda c: c["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"], 0),
-    "shared_loads": ("turns of shared loads", "million", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
-    "shared_stores": ("turns of shared stores", "million", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
+    "shared_loads": ("shared loads", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
+    "shared_stores": ("shared stores", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
     "copies": ("cp.async", "million instructions", millions("smsp__inst_executed_op_ldgsts.sum"), 1),
     "wait_global": ("warps waiting for global memory", "an instruction issued", stalled("long_scoreboard"), 2),
     "wait_shared": ("for shared memory", "", stalled("short_scoreboard"), 2),
@@ -130,10 +130,11 @@ def loop(name, what, kernel=None):
     return str(sum(n for op, n in counted.items() if op == what or op.startswith(what + ".")))
 
 
-def turns(step, way):
-    """Turns that a request of a shared load or store takes on the average, at 256x384x64."""
+def per_request(step, way):
+    """Wavefronts of a shared load, "ld", or store, "st", on the average, at 256x384x64."""
     found = measured.small_counts(step, 256, 384, 64)
-    return f"{found[f'{L1}data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum'] / found[f'smsp__inst_executed_op_shared_{way}.sum']:.1f}"
+    wavefronts = found[f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"]
+    return f"{wavefronts / found[f'smsp__inst_executed_op_shared_{way}.sum']:.1f}"
 
 
 def lines(step):
@@ -146,7 +147,7 @@ def record(name, column, size="4096"):
     return measured.runs(name, size)[0][column]
 
 
-VALUES = (rate, ratio, cublas, faster, times, count, loop, turns, lines, record)
+VALUES = (rate, ratio, cublas, faster, times, count, loop, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -258,16 +259,6 @@ def loops(*names):
     return "\n".join(out)
 
 
-def patterns(width, *names):
-    """Turns of accesses to shared memory, as counted: "load:step_05_reads_A"."""
-    out = [row(["access of a warp", "turns"]), "|---|--:|"]
-    for name in names:
-        way, pattern = name.split(":", 1)
-        found = measured.wavefronts(f"shared {way}", pattern.replace("_", " "), width)
-        out.append(row([f"{way}, {pattern.replace('_', ' ')}", str(found)]))
-    return "\n".join(out)
-
-
 def built_here():
     """Whether the emulated programs are built by the compiler that the text was made with."""
     build = os.path.join(steps.ROOT, "build")
@@ -324,4 +315,4 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-BLOCKS = (nav, excerpt, rates, gained, counters, loops, patterns, hunks, attempt, emulator, figure)
+BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, emulator, figure)

@@ -3,8 +3,9 @@
 
 A document holds a block between <!-- generated: NAME ARGUMENT... --> and <!-- end generated -->, and a
 value within a line between <!--=NAME ARGUMENT...--> and <!--/-->. Each NAME is a function: of this file
-for the README, of docs/chapters.py for the rest. Figures come from docs/results only. --check changes
-nothing: it names the documents that are not up to date and exits 1.
+for the README, of docs/chapters.py and docs/topics.py for the rest. Figures come from docs/results and
+docs/devices.tsv only. --check changes nothing: it names the documents that are not up to date and
+exits 1.
 """
 
 import glob
@@ -20,9 +21,12 @@ import chapters  # noqa: E402
 import diffs  # noqa: E402
 import steps  # noqa: E402
 from measured import FOLDER, NotMeasured, median, records, runs_of  # noqa: E402
+import topics  # noqa: E402
 
-BLOCK = re.compile(r"(<!-- generated: (\w+)([^\n]*?) -->\n)(.*?)\n?(<!-- end generated -->)", re.DOTALL)
-VALUE = re.compile(r"(<!--=(\w+)([^>\n]*?)-->)([^<\n]*)(<!--/-->)")
+BLOCK = re.compile(
+    r"(<!-- generated: (\w+)((?: \S+)*) -->\n)(.*?)\n?(<!-- end generated -->)", re.DOTALL
+)
+VALUE = re.compile(r"(<!--=(\w+)((?: [\w.-]+)*)-->)([^<\n]*)(<!--/-->)")
 
 TITLE = re.compile(r'\.title = "([^"]*)"')
 
@@ -113,11 +117,15 @@ def output():
 FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + chapters.BLOCKS + chapters.VALUES}
 
 
+def function(name):
+    return FUNCTIONS.get(name) or getattr(topics, name)
+
+
 def filled(text):
     def fill_block(match):
         start, name, arguments, old, end = match.groups()
         try:
-            new = FUNCTIONS[name](*arguments.split())
+            new = function(name)(*arguments.split())
         except chapters.KeepOld:
             new = old
         except NotMeasured:
@@ -127,7 +135,7 @@ def filled(text):
     def fill_value(match):
         start, name, arguments, _, end = match.groups()
         try:
-            return f"{start}{FUNCTIONS[name](*arguments.split())}{end}"
+            return f"{start}{function(name)(*arguments.split())}{end}"
         except NotMeasured:
             return f"{start}{chapters.NOT_YET}{end}"
 

@@ -93,10 +93,3 @@ def loop(name, kernel=None):
         raise NotMeasured(f"no main loop of {name} in {FOLDER}")
     return found
 
-
-def wavefronts(access, pattern, width):
-    """What the hardware counted for one access of a warp with this pattern of lanes."""
-    for row in table("access_patterns"):
-        if (row["access"], row["pattern"], row["width_words"]) == (access, pattern, str(width)):
-            return int(row["wavefronts"])
-    raise NotMeasured(f"no pattern {access}, {pattern}, {width} in {FOLDER}")

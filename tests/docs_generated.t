@@ -24,6 +24,15 @@ def gnuplot_of(svg):
 result = run(sys.executable, "docs/generate.py", "--check")
 tap.ok(result.returncode == 0, "tables and listings in the documents", result.stdout + "make docs")
 
+result = run(sys.executable, "docs/figures_topics.py", "--check")
+tap.ok(result.returncode == 0, "figures of the topic chapters", result.stdout + "make docs")
+
+result = run(sys.executable, "docs/listings.py", "--check")
+if result.returncode == 77:
+    tap.skip("PTX and machine code that the text reads", result.stdout.replace("\n", " "))
+else:
+    tap.ok(result.returncode == 0, "PTX and machine code that the text reads", result.stdout + "make docs")
+
 committed = steps.text(os.path.join(steps.ROOT, "docs", "ladder.svg"))
 if not shutil.which("gnuplot"):
     tap.skip("the chart of the ladder", "gnuplot is missing (package: gnuplot-nox)")
