@@ -82,7 +82,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean docs diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean diff%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -309,9 +309,10 @@ FORMATTED := $(wildcard common/*.[ch] common/*.cu common/emulator/*.[ch] common/
 TIDY := $(wildcard common/*.c common/emulator/*.c tests/*.c) # and the headers that they include
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard tests/*.sh)
-docs:
+docs: $(VARIANT_TWINS) $(EMULATED)
 	@$(call need,python3,python3)
 	@$(call need,gnuplot,gnuplot-nox)
+	$(Q)python3 docs/figures.py
 	$(Q)python3 docs/figures_topics.py
 	$(Q)CUOBJDUMP='$(CUOBJDUMP)' python3 docs/listings.py || [ $$? = 77 ]
 	$(Q)python3 docs/generate.py

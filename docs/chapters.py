@@ -13,6 +13,7 @@ import diffs
 import steps
 
 SIZES = ("1024", "2048", "4096", "12288", "k128")
+EXPERIMENT_SIZES = SIZES[:3]
 HEADINGS = {"k128": "4096x4096x128"}
 NOT_YET = "(not measured yet)"
 
@@ -58,7 +59,7 @@ METRICS = {
     "shared_loads": ("shared loads", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
     "shared_stores": ("shared stores", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
     "copies": ("cp.async", "million instructions", millions("smsp__inst_executed_op_ldgsts.sum"), 1),
-    "wait_global": ("warps waiting for global memory", "an instruction issued", stalled("long_scoreboard"), 2),
+    "wait_global": ("warps waiting for global memory", "for each instruction issued", stalled("long_scoreboard"), 2),
     "wait_shared": ("for shared memory", "", stalled("short_scoreboard"), 2),
     "wait_barrier": ("at a barrier", "", stalled("barrier"), 2),
     "wait_dispatch": ("for the dispatch of an instruction", "", stalled("dispatch_stall"), 2),
@@ -79,6 +80,10 @@ def step_title(step):
 def chapter_file(step):
     """07-inline-ptx.md, as the program prints it."""
     return os.path.basename(steps.sources()[step])[:-3].replace("_", "-") + ".md"
+
+
+def has_page(name):
+    return os.path.exists(os.path.join(steps.ROOT, "docs", name))
 
 
 def base_of(step):
@@ -161,10 +166,10 @@ def nav(step):
     if base := base_of(step):
         parts.append(f"grown out of [{base}]({chapter_file(base)}) by {lines(step)} lines, `make diff{step}`")
     for word, at in (("before", here - 1), ("next", here + 1)):
-        if 0 <= at < len(numbers):
-            number = numbers[at]
+        number = numbers[at] if 0 <= at < len(numbers) else None
+        if number and has_page(chapter_file(number)):
             parts.append(f"{word}: [{number} {step_title(number)}]({chapter_file(number)})")
-    return " · ".join(parts + ["[all chapters](README.md)"])
+    return " · ".join(parts + ["[all chapters](README.md)"] * has_page("README.md"))
 
 
 def excerpt(step, name):
@@ -196,18 +201,19 @@ def try_rate(name, size):
 
 def rates(*names):
     """TFLOP/s of steps and experiments at all sizes, and what they take."""
+    sizes = SIZES if all(map(str.isdigit, names)) else EXPERIMENT_SIZES
     out = [
-        row(["TFLOP/s"] + [HEADINGS.get(size, size) for size in SIZES] + ["registers", "shared memory", "blocks"]),
-        "|---|" + "--:|" * (len(SIZES) + 3),
+        row(["TFLOP/s"] + [HEADINGS.get(size, size) for size in sizes] + ["registers", "shared memory", "blocks"]),
+        "|---|" + "--:|" * (len(sizes) + 3),
     ]
     for name in names:
         try:
             found = measured.runs(name, "4096")[0]
         except measured.NotMeasured:
-            out.append(row([name_of(name), "not measured yet"] + [""] * (len(SIZES) + 2)))
+            out.append(row([name_of(name), "not measured yet"] + [""] * (len(sizes) + 2)))
             continue
         out.append(
-            row([name_of(name)] + [try_rate(name, size) for size in SIZES] + [
+            row([name_of(name)] + [try_rate(name, size) for size in sizes] + [
                 found["registers"], f"{int(found['shared_bytes']) / 1024:.1f} KiB", found["blocks_per_sm"]
             ])
         )  # fmt: skip
