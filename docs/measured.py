@@ -10,8 +10,13 @@ import csv
 import functools
 import os
 import statistics
+import sys
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
+
+sys.path.insert(0, os.path.join(os.path.dirname(DOCS), "tests"))
+import steps  # noqa: E402
+
 FOLDER = os.path.join(DOCS, "results", "nvidia-h200")
 
 
@@ -31,6 +36,12 @@ def table(name):
 
 def records():
     return table("ladder")
+
+
+def measured(rows):
+    """The steps that there are results of."""
+    known = {int(row["step"]) for row in rows}
+    return [step for step in steps.sources() if int(step) in known]
 
 
 def runs_of(rows, step, m, n, k):

@@ -1,6 +1,7 @@
 """What the topic chapters take from results, listings and lists: a function a generated block."""
 
 import csv
+import math
 import os
 import sys
 
@@ -65,6 +66,42 @@ def vector_add_bound(device):
     )
 
 
+# ------------------------------------------------------------------------------- contents
+
+TOPICS = {
+    "cuda-basics": "host and device, kernels, warps, occupancy, coalescing, roofline: what step 00 runs",
+    "gemm-anatomy": "how matrices lie in memory, tiles and their intensity, which tile when",
+    "ptx-primer": "PTX and machine code read line by line; inline PTX",
+    "shared-memory-banks": "wavefronts, padding, sharing lanes, where shared memory begins",
+    "benchmarking": "clocks, throttling, caches, protocol: how to get a figure that means something",
+    "why-is-it-slower-here": "your figure is not the README's: what to look at, in order",
+    "emulator": "how steps run without a GPU, and what that checks",
+    "glossary": "the words",
+    "reading": "documents, sources, other courses",
+    "coverage": "every fact of the two source texts, with its place here and what had to be corrected",
+}
+
+
+def heading(path):
+    return steps.text(path).split("\n", 1)[0].removeprefix("# ")
+
+
+def chapters_found():
+    """The chapters of steps that are there, in order."""
+    return sorted(name for name in os.listdir(DOCS) if name[:2].isdigit() and name.endswith(".md"))
+
+
+def chapters():
+    """A row a chapter of a step."""
+    rows = [[f"[{name[:2]}]({name})", heading(os.path.join(DOCS, name))] for name in chapters_found()]
+    return table(["step", "chapter"], rows) if rows else "The chapters of the steps are being written."
+
+
+def contents():
+    """A row a chapter on a subject."""
+    return table(["chapter", "what is in it"], [[f"[{name}]({name}.md)", text] for name, text in TOPICS.items()])
+
+
 # ------------------------------------------------------------------------------- patterns of access
 
 
@@ -118,10 +155,8 @@ def sharing():
         ("8 neighbours the same", "neighbours share by 8"),
         ("16 neighbours the same", "neighbours share by 16"),
         ("all 32 the same", "broadcast"),
-        ("lanes n and n + 4 the same, of each 8", "lanes that differ in bits 4 share"),
         ("lanes n and n + 8 the same, of each 16", "lanes that differ in bits 8 share"),
         ("lanes n and n + 16 the same", "lanes that differ in bits 16 share"),
-        ("lanes n, n + 1, n + 16, n + 17 the same", "lanes that differ in bits 17 share"),
     ]
     rows = [
         [text, *(counted(found, "shared load", name, width, "wavefronts") for width in (1, 2, 4))]
@@ -147,12 +182,36 @@ def step_patterns():
     return table(["access, 16 bytes a lane", "wavefronts"], rows, (1,))
 
 
+def spaced(number):
+    return f"{number:_}".replace("_", " ")
+
+
+def stray_conflicts():
+    """Conflicts that are counted where the rules find none: few, and only in long runs."""
+    shared = "_pipe_lsu_mem_shared_op_ld.sum"
+    names = [f"l1tex__data_bank_conflicts{shared}", f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]
+    large, small = (
+        {row["metric"]: int(float(row["value"])) for row in read_csv(os.path.join(RESULTS, name)) if keep(row)}
+        for name, keep in (
+            ("counters.csv", lambda row: row["step"] == "05"),
+            ("step_counters.csv", lambda row: row["step"] == "05" and row["n"] == "384"),
+        )
+    )
+    return (
+        "A few conflicts more are no fault of yours. Loads of step 05 at 4096:"
+        f" {spaced(large[names[0]])} among {spaced(large[names[1]])} wavefronts, and"
+        f" {spaced(small[names[0]])} among {spaced(small[names[1]])} at 256x384x64."
+    )
+
+
 # ------------------------------------------------------------------------------- steps
 
 
 def ladder_row(step):
+    """A record at 4096, or None where the step has no kernel or has not been measured."""
     rows = read_csv(os.path.join(RESULTS, "ladder.csv"))
-    return next(row for row in rows if row["step"] == str(int(step)) and row["n"] == "4096")
+    found = (row for row in rows if row["step"] == str(int(step)) and row["n"] == "4096")
+    return next((row for row in found if row["registers"]), None)
 
 
 def resources():
@@ -160,11 +219,95 @@ def resources():
     rows = []
     for step in steps.sources():
         row = ladder_row(step)
+        if row is None:
+            continue
         rows.append(
             [step, row["registers"], row["shared_bytes"], row["blocks_per_sm"]]
             + [f"{float(row['occupancy_percent']):.1f} %"]
         )
     return table(["step", "registers a thread", "shared bytes a block", "blocks an SM", "occupancy"], rows, range(1, 5))
+
+
+def intensity():
+    """FLOP a byte of global memory, and products an operand read from shared memory, of tiles."""
+    tiles = [
+        (1, 1, "one element a thread, nothing shared (step 01 without caches)"),
+        (16, 16, ""),
+        (32, 32, ""),
+        (64, 64, ""),
+        (128, 128, "steps 02 to 08"),
+        (128, 256, "step 09; 256x128 is the same"),
+        (256, 256, ""),
+    ]
+    rows = []
+    for m, n, remark in tiles:
+        floats = m + n  # moved for a term of all m * n sums
+        rows.append([f"{m}x{n}", 2 * m * n, 4 * floats, f"{2 * m * n / (4 * floats):.3g}", remark])
+    header = ["tile of C", "FLOP a term", "bytes a term", "FLOP/byte", "remark"]
+    return table(header, rows, (1, 2, 3))
+
+
+def thread_tiles():
+    """How many products a thread gets out of the operands that it reads from shared memory."""
+    rows = []
+    for m, n, remark in (
+        (1, 1, "one element a thread"), (4, 4, ""), (8, 8, "steps 02 to 08"), (16, 8, "step 09"),
+    ):  # fmt: skip
+        rows.append([f"{m}x{n}", m * n, m + n, f"{m * n / (m + n):.2f}", m * n, remark])
+    header = ["thread's part of C", "products a term", "operands", "products an operand", "registers of sums", "remark"]
+    return table(header, rows, (1, 2, 3, 4))
+
+
+def waves():
+    """How well a number of tiles divides among the reference GPU's multiprocessors."""
+    sms = int(ladder_row("07")["sms"])
+    rows = []
+    for size in (512, 1024, 2048, 3072, 4096, 8192):
+        row = [size]
+        for m, n, step in ((128, 128, "07"), (128, 256, "09")):
+            at_once = sms * int(ladder_row(step)["blocks_per_sm"])
+            tiles = -(-size // m) * -(-size // n)
+            busy = tiles / at_once
+            row += [tiles, f"{busy:.2f}", f"{100 * busy / math.ceil(busy):.0f} %", f"{min(tiles, sms)}"]
+        rows.append(row)
+    header = ["m = n"]
+    for tile in ("128x128", "128x256"):
+        header += [f"tiles {tile}", "waves", "places used", "SMs with work"]
+    return table(header, rows, range(9))
+
+
+def ladder():
+    return read_csv(os.path.join(RESULTS, "ladder.csv"))
+
+
+def power():
+    """Watts and energy of each step and of cuBLAS, running back to back."""
+    rows = []
+    for row in ladder():
+        if row["power_w"]:
+            share = 100 * (float(row["energy_j"]) / float(row["cublas_energy_j"]) - 1)
+            rows.append(
+                [f"{int(row['step']):02d}", f"{100 * float(row['ratio']):.0f} %"]
+                + [f"{float(row[name]):.0f}" for name in ("power_w", "cublas_power_w")]
+                + [f"{float(row[name]):.1f}" for name in ("gflops_per_w", "cublas_gflops_per_w")]
+                + [f"{share:+.0f} %"]
+            )
+    header = ["step", "speed, of cuBLAS", "W", "cuBLAS, W", "GFLOP/s a watt", "cuBLAS", "energy a product, against cuBLAS"]
+    return table(header, rows, range(7))
+
+
+def throttled():
+    """What unlocked clocks did in the longest runs of the reference GPU."""
+    rows = [row for row in ladder() if row["n"] == "12288" and row["throttle"]]
+    if not rows:
+        return "No record of the reference GPU was slowed by a limit."
+    clocks = [float(row["sm_clock_mhz"]) for row in rows]
+    reasons = sorted({row["throttle"] for row in rows})
+    names = ", ".join(f"{int(row['step']):02d}" for row in rows)
+    return (
+        f"On the H200, whose clock may go up to {rows[0]['max_sm_clock_mhz']} MHz, steps {names} ran at"
+        f" {min(clocks):.0f} to {max(clocks):.0f} MHz at 12288, and the reason given was: {', '.join(reasons)}."
+    )
 
 
 # ------------------------------------------------------------------------------- listings
@@ -175,3 +318,12 @@ def listing(name):
     text = steps.text(os.path.join(DOCS, "listings", name)).rstrip()
     language = {"cu": "cuda", "ptx": "ptx", "sass": "text"}[name.rsplit(".", 1)[1]]
     return f"```{language}\n{text}\n```"
+
+
+def listing_release():
+    """Who made the listings."""
+    release = steps.text(os.path.join(DOCS, "listings", "release")).strip()
+    return (
+        f"The listings below were made by nvcc {release} for compute capability 9.0. Another version prints"
+        " other register numbers, and sometimes other instructions."
+    )

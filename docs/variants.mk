@@ -52,9 +52,11 @@ test: $(VARIANT_TWINS)
 
 # ---------------------------------------------------------------------------- main loops
 
+number_of = $(firstword $(subst _, ,$(notdir $1)))
+
 # Machine code for the reference GPU, whatever GPU is here.
 LOOP_ARCH ?= 90
-LOOPS := $(STEPS) $(EXPERIMENTS)
+LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES)),$(call number_of,$(source))) $(EXPERIMENTS)
 build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -cubin $< -o $@

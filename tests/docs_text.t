@@ -2,7 +2,7 @@
 """The documents hold together: links lead somewhere, chapters have one shape, code comes from the steps,
 measured rates from docs/results, and every command that needs no GPU works.
 
-A command is a line of a block that begins with ```sh; those that begin with ```sh gpu are left out."""
+A command is a line of a block that begins with ```sh; those of ```sh gpu and ```sh slow are left out."""
 
 import glob
 import os
@@ -27,7 +27,7 @@ PLANNED = {
 GENERATED = re.compile(r"<!-- generated: .*?<!-- end generated -->|<!--=.*?<!--/-->", re.DOTALL)
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
-RATE = re.compile(r"\d[\d.,]*\s*[TG]FLOP/s")
+RATE = re.compile(r"\d[\d.,]*\s*TFLOP/s")
 
 
 def pages():

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "counters.h"
 #include "fault.h"
 #include "footprint.h"
 #include "memory.h"
@@ -63,9 +64,10 @@ static void check_aligned(struct warp *warp, const struct instruction *instructi
                           uint64_t address, uint32_t bytes)
 {
     if (address % bytes != 0)
-        fault(warp, instruction, lane,
-              "misaligned: an access to %u bytes at 0x%" PRIx64 ", which is no multiple of %u",
-              bytes, address, bytes);
+        device_fault(warp, instruction, lane, ENDING_MISALIGNED,
+                     "misaligned: an access to %u bytes at 0x%" PRIx64
+                     ", which is no multiple of %u",
+                     bytes, address, bytes);
 }
 
 static void check_alignment(struct warp *warp, const struct instruction *instruction,
@@ -84,9 +86,9 @@ static _Noreturn void outside(struct warp *warp, const struct instruction *instr
     char place[512];
     const struct allocation *near = memory_nearest(address);
     const bool freed = near != NULL && near->host == NULL && address - near->address < near->bytes;
-    fault(warp, instruction, lane, "%s: %s %u bytes at %s",
-          freed ? "use after free" : "out of bounds", write ? "writes" : "reads", bytes,
-          describe_address(address, bytes, place, sizeof place));
+    device_fault(warp, instruction, lane, ENDING_ILLEGAL_ADDRESS, "%s: %s %u bytes at %s",
+                 freed ? "use after free" : "out of bounds", write ? "writes" : "reads", bytes,
+                 describe_address(address, bytes, place, sizeof place));
 }
 
 static bool within(const struct allocation *allocation, uint64_t smallest, uint64_t greatest,
@@ -106,6 +108,41 @@ static void shadow_global(struct warp *warp, const struct instruction *instructi
         shadow_global_write(warp, instruction, active, addresses, bytes, allocation);
     else
         shadow_global_read(warp, instruction, active, addresses, bytes, allocation);
+}
+
+static struct recent *recent_of(const struct warp *warp, const struct instruction *instruction)
+{
+    const struct block *block = warp->block;
+    return &block->recent[instruction - block->launch->code->instructions];
+}
+
+// Starts anew where an access differs from the last one of the instruction in the addresses' places
+// relative to each other, in the active lanes, or in the phase. Nobody needs to know of that but
+// the checks and the counters.
+static void begin_recent(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                         const int32_t delta[LANES], uint32_t phase)
+{
+    struct recent *recent = recent_of(warp, instruction);
+    count_recent(warp->block, recent);
+    *recent = (struct recent){footprint_find(warp->block, active, delta), 0, phase};
+}
+
+static bool wants_footprint(const struct block *block)
+{
+    return block->launch->checks || block->counters != NULL;
+}
+
+static void begin_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                         const uint64_t addresses[LANES])
+{
+    const uint64_t first = addresses[first_lane(active)];
+    int32_t delta[LANES];
+    if (!wants_footprint(warp->block))
+        return;
+    for (int l = 0; l < LANES; l++)
+        delta[l] = (int32_t)(addresses[l] - first);
+    begin_recent(warp, instruction, active, delta, first % SECTOR_BYTES);
+    keep_global(warp, instruction, active, addresses);
 }
 
 // Lanes that point into different allocations, far apart, or outside all of them: those together
@@ -130,9 +167,12 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
         }
         if ((together >> leader & 1) == 0)
             outside(warp, instruction, leader, addresses[leader], bytes, write);
+        begin_global(warp, instruction, together, same);
         shadow_global(warp, instruction, together, same, bytes, write, allocation);
         left &= ~together;
     }
+    count_apart(warp, instruction, active, addresses, bytes);
+    keep_global(warp, instruction, active, addresses);
     for (int l = 0; l < LANES; l++)
         if ((active >> l & 1) == 0)
             at[l] = at[first_lane(active)];
@@ -142,25 +182,29 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
                    uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
 {
     struct block *block = warp->block;
+    struct recent *recent = recent_of(warp, instruction);
     struct allocation **last =
         &block->last_allocation[instruction - block->launch->code->instructions];
     fill_inactive(active, addresses);
-    const struct span span = block->span(addresses);
+    const uint64_t first = addresses[first_lane(active)];
+    const struct span span = block->set->span(addresses, first, recent->footprint->delta);
     if (span.bits & (bytes - 1))
         check_alignment(warp, instruction, active, addresses, bytes);
-    if (!within(*last, span.smallest, span.greatest, bytes)) {
-        struct allocation *found = memory_holding(span.smallest);
-        if (!within(found, span.smallest, span.greatest, bytes) ||
-            span.greatest - span.smallest > INT32_MAX) {
-            locate_apart(warp, instruction, active, addresses, bytes, write, at);
-            return;
-        }
-        *last = found;
+    if (!within(*last, span.smallest, span.greatest, bytes))
+        *last = memory_holding(span.smallest);
+    if (!within(*last, span.smallest, span.greatest, bytes) ||
+        span.greatest - span.smallest > INT32_MAX) {
+        locate_apart(warp, instruction, active, addresses, bytes, write, at);
+        return;
     }
     uint8_t *const host = (*last)->host;
     const uint64_t address = (*last)->address;
     for (int l = 0; l < LANES; l++)
         at[l] = host + (addresses[l] - address);
+    if (!span.matches || recent->footprint->active != active ||
+        recent->phase != first % SECTOR_BYTES)
+        begin_global(warp, instruction, active, addresses);
+    recent->times++;
     shadow_global(warp, instruction, active, addresses, bytes, write, *last);
 }
 
@@ -190,23 +234,44 @@ static _Noreturn void outside_shared(struct warp *warp, const struct instruction
         }
     // The sum of 32 bits: an offset below the base wraps around to the address it came from.
     const uint32_t address = offsets[lane] + (uint32_t)block->launch->shared_base;
-    fault(warp, instruction, lane, "out of bounds: %s %u bytes at %s", write ? "writes" : "reads",
-          bytes, describe_shared(block, address, place, sizeof place));
+    device_fault(warp, instruction, lane, ENDING_ILLEGAL_ADDRESS,
+                 "out of bounds: %s %u bytes at %s", write ? "writes" : "reads", bytes,
+                 describe_shared(block, address, place, sizeof place));
+}
+
+static void begin_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                         const uint32_t offsets[LANES])
+{
+    const uint32_t first = offsets[first_lane(active)];
+    int32_t delta[LANES];
+    if (!wants_footprint(warp->block))
+        return;
+    for (int l = 0; l < LANES; l++)
+        delta[l] = (int32_t)(offsets[l] - first);
+    begin_recent(warp, instruction, active, delta, IN_SHARED + first % BANK_BYTES);
+    keep_shared(warp, instruction, active, offsets);
 }
 
 void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
                    uint32_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
 {
     struct block *block = warp->block;
+    struct recent *recent = recent_of(warp, instruction);
     const uint32_t base = (uint32_t)block->launch->shared_base;
     fill_inactive_shared(active, addresses);
-    const struct span span = block->to_offsets(addresses, base, block->shared, at);
+    const uint32_t first = addresses[first_lane(active)];
+    const struct span span =
+        block->set->to_offsets(addresses, base, first, recent->footprint->delta, block->shared, at);
     if (span.bits & (bytes - 1))
         for (int l = 0; l < LANES; l++)
             if (active >> l & 1)
                 check_aligned(warp, instruction, l, addresses[l] + base, bytes);
     if (span.greatest + bytes > block->shared_bytes)
         outside_shared(warp, instruction, active, addresses, bytes, write);
+    if (!span.matches || recent->footprint->active != active ||
+        recent->phase != IN_SHARED + first % BANK_BYTES)
+        begin_shared(warp, instruction, active, addresses);
+    recent->times++;
 }
 
 // Addresses in the shared window.
@@ -260,13 +325,15 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
     check_alignment(warp, instruction, active, addresses, detail->bytes);
     for (int l = 0; l < LANES; l++) {
         if (addresses[l] + detail->bytes > bytes || addresses[l] > bytes)
-            fault(warp, instruction, (active >> l & 1) ? l : first_lane(active),
-                  "out of bounds: %s %u bytes at local address 0x%" PRIx64 " of %" PRIu64,
-                  detail->write ? "writes" : "reads", detail->bytes, addresses[l], bytes);
+            device_fault(warp, instruction, (active >> l & 1) ? l : first_lane(active),
+                         ENDING_ILLEGAL_ADDRESS,
+                         "out of bounds: %s %u bytes at local address 0x%" PRIx64 " of %" PRIu64,
+                         detail->write ? "writes" : "reads", detail->bytes, addresses[l], bytes);
         at[l] = warp->local + (size_t)l * bytes + addresses[l];
         if (warp->block->launch->checks && (active >> l & 1))
             note_local(warp, instruction, l, addresses[l], detail);
     }
+    count_local(warp, instruction);
     detail->move(warp, instruction, active, at);
 }
 

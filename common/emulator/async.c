@@ -5,6 +5,7 @@
 
 #include "access.h"
 #include "arena.h"
+#include "counters.h"
 #include "fault.h"
 #include "footprint.h"
 #include "memory.h"
@@ -103,6 +104,25 @@ static const uint8_t *find_source(struct warp *warp, const struct instruction *i
     return allocation->host + (address - allocation->address);
 }
 
+// Copies are requests to global memory; one that reads nothing is none.
+static void count_source(struct warp *warp, const struct instruction *instruction, uint32_t reading,
+                         uint64_t from[LANES])
+{
+    const uint64_t first = from[first_lane(reading)];
+    int32_t delta[LANES];
+    bool near = true;
+    for (int l = 0; l < LANES; l++) {
+        if ((reading >> l & 1) == 0)
+            from[l] = first;
+        delta[l] = (int32_t)(from[l] - first);
+        near &= from[l] - first == (uint64_t)(int64_t)delta[l];
+    }
+    if (near)
+        count_copy(warp, instruction, footprint_find(warp->block, reading, delta), first);
+    else
+        count_apart(warp, instruction, reading, from, detail_of(warp, instruction)->bytes);
+}
+
 void async_copy(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct detail *detail = detail_of(warp, instruction);
@@ -130,6 +150,8 @@ void async_copy(struct warp *warp, const struct instruction *instruction, uint32
         if (warp->block->launch->checks)
             shadow_pending(warp, instruction, l, to[l], detail->bytes);
     }
+    if (reading != 0 && warp->block->counters != NULL)
+        count_source(warp, instruction, reading, from);
 }
 
 void async_commit(struct warp *warp, const struct instruction *instruction, uint32_t active)

@@ -26,8 +26,10 @@ struct emulator_settings {
     int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults
+    bool counters;       // count what kernels do
     int workers;         // threads that run blocks; 0: one for each core
     bool leaks_at_exit;  // look for leaks when the program exits, whatever the reason
+    int figure_line;     // draw an access of this line of the source; 0: of none
     bool portable;       // no vector instructions beyond those that the compiler may always use
 };
 extern struct emulator_settings emulator_settings;
@@ -40,6 +42,9 @@ void emulator_limit(const void *first, size_t bytes, const char *name);
 // Ends the program with a message where a cudaMalloc or a texture object has not been given back.
 // The same happens at exit where the settings say so.
 void emulator_check_leaks(void);
+
+// Forgets what has been counted: kernels launched from here on are counted anew.
+void emulator_clear_counts(void);
 
 // Warp instructions executed by all launches so far.
 uint64_t emulator_warp_instructions(void);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "async.h"
+#include "counters.h"
 #include "emulator.h"
 #include "fault.h"
 #include "footprint.h"
@@ -28,7 +29,8 @@ void unknown_instruction(struct warp *warp, const struct instruction *instructio
 
 void trap(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
-    fault(warp, instruction, first_lane(active), "trap: the kernel stopped itself");
+    device_fault(warp, instruction, first_lane(active), ENDING_TRAP,
+                 "trap: the kernel stopped itself");
 }
 
 // Fragments --------------------------------------------------------------------------------------
@@ -158,6 +160,7 @@ static uint32_t leave_path(struct warp *warp, const struct instruction *instruct
             return lanes;
         break;
     default: // a branch that only some take: both parts start anew
+        count_parted(warp->block, at);
         make_ready(warp, detail_of(warp, instruction)->target, active);
         make_ready(warp, at + 1, lanes & ~active);
         return 0;
@@ -172,23 +175,26 @@ static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
     const struct detail *const details = warp->block->launch->code->details;
     uint32_t lanes = fragment.lanes;
     int at = fragment.at;
-    uint64_t executed = 0;
+    int start = at; // where these lanes came to from elsewhere
     while (lanes != 0 && at < limit) {
         const struct instruction *const instruction = &code[at];
         const uint32_t active = guarded(warp, instruction, lanes);
-        executed++;
         if (instruction->flow == FLOW_NEXT) {
             if (active != 0)
                 instruction->run(warp, instruction, active);
             at++;
         } else if (instruction->flow == FLOW_BRANCH && active == lanes) {
-            at = details[at].target;
+            count_run(warp->block, start, at + 1, lanes);
+            at = start = details[at].target;
         } else {
-            lanes = leave_path(warp, instruction, at, lanes, active);
+            const uint32_t left = leave_path(warp, instruction, at, lanes, active);
             at++;
+            count_run(warp->block, start, at, lanes);
+            start = at;
+            lanes = left;
         }
     }
-    warp->block->executed += executed;
+    count_run(warp->block, start, at, lanes);
     if (lanes != 0)
         make_ready(warp, at, lanes);
 }

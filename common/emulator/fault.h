@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct block;
-struct instruction;
-struct warp;
+#include "warp.h"
 
-// Prints "<program>: emulator: <message>" on stderr and ends the program with EMULATOR_FAULT.
+// Prints "<program>: emulator: <message>" on stderr.
+void emulator_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// The same, and ends the program with EMULATOR_FAULT.
 _Noreturn void emulator_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // Whether emulator_fail has been called.
@@ -21,6 +22,12 @@ bool emulator_has_failed(void);
 // the launch can fail any more, so that the fault reported does not depend on the number of cores.
 _Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// The same for what a GPU notices as well. With the checks off, and for a trap or an assertion
+// always, it is the launch that ends, not the program.
+_Noreturn void device_fault(struct warp *warp, const struct instruction *instruction, int lane,
+                            enum ending ending, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 // For messages: where `bytes` bytes at this device address lie relative to the nearest allocation.
 // Writes to `out`, room for `size` bytes, and returns it.

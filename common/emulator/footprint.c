@@ -11,75 +11,94 @@ enum {
 
 struct footprints {
     struct footprint *table[TABLE_SIZE]; // by hash; NULL where nothing has been kept yet
-    struct footprint **last;             // the one that each instruction had last
 };
 
-struct footprints *footprints_new(int instructions)
+struct footprint no_footprint;
+
+struct footprints *footprints_new(void)
 {
-    struct footprints *footprints = zeroed(1, sizeof *footprints);
-    footprints->last = zeroed((size_t)instructions, sizeof(struct footprint *));
-    return footprints;
+    return zeroed(1, sizeof(struct footprints));
 }
 
 void footprints_free(struct footprints *footprints)
 {
     for (int i = 0; i < TABLE_SIZE; i++)
         free(footprints->table[i]);
-    free(footprints->last);
     free(footprints);
 }
 
-static bool matches(const struct footprint *footprint, uint32_t active, const uint32_t delta[LANES])
-{
-    return footprint != NULL && footprint->active == active &&
-           memcmp(footprint->delta, delta, sizeof footprint->delta) == 0;
-}
-
-static unsigned hash_of(uint32_t active, const uint32_t delta[LANES])
+static unsigned hash_of(uint32_t active, const int32_t delta[LANES])
 {
     uint64_t hash = active;
     for (int l = 0; l < LANES; l++)
-        hash = (hash ^ delta[l]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ (uint32_t)delta[l]) * UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)(hash >> 32) % TABLE_SIZE;
 }
 
-static void analyse(struct footprint *footprint, uint32_t active, const uint32_t delta[LANES])
+static void analyse(struct footprint *footprint, uint32_t active, const int32_t delta[LANES])
 {
     footprint->active = active;
     memcpy(footprint->delta, delta, sizeof footprint->delta);
     footprint->count = 0;
     footprint->overlaps = false;
+    memset(footprint->sectors, 0, sizeof footprint->sectors);
+    memset(footprint->wavefronts, 0, sizeof footprint->wavefronts);
     for (int l = 0; l < LANES; l++) {
         if ((active >> l & 1) == 0)
             continue;
         int same = 0;
-        while (same < footprint->count && footprint->touched[same].delta != (int32_t)delta[l])
+        while (same < footprint->count && footprint->touched[same].delta != delta[l])
             same++;
         if (same < footprint->count) {
             footprint->touched[same].several = true;
             footprint->overlaps = true;
         } else {
-            footprint->touched[footprint->count++] = (struct touched){(int32_t)delta[l], l, false};
+            footprint->touched[footprint->count++] = (struct touched){delta[l], l, false};
         }
     }
 }
 
-const struct footprint *footprint_of(struct block *block, const struct instruction *instruction,
-                                     uint32_t active, const uint32_t addresses[LANES])
+struct footprint *footprint_find(struct block *block, uint32_t active, const int32_t delta[LANES])
 {
-    struct footprints *footprints = block->footprints;
-    struct footprint **last = &footprints->last[instruction - block->launch->code->instructions];
-    const uint32_t first = addresses[first_lane(active)];
-    uint32_t delta[LANES];
-    for (int l = 0; l < LANES; l++)
-        delta[l] = addresses[l] - first;
-    if (matches(*last, active, delta))
-        return *last;
-    struct footprint **kept = &footprints->table[hash_of(active, delta)];
+    struct footprint **kept = &block->footprints->table[hash_of(active, delta)];
     if (*kept == NULL)
         *kept = zeroed(1, sizeof **kept);
-    if (!matches(*kept, active, delta))
+    if ((*kept)->active != active || memcmp((*kept)->delta, delta, sizeof(*kept)->delta) != 0)
         analyse(*kept, active, delta);
-    *last = *kept;
     return *kept;
+}
+
+static struct wavefronts serve(const struct footprint *footprint, uint32_t first, uint32_t bytes,
+                               bool load)
+{
+    uint32_t addresses[LANES];
+    for (int l = 0; l < LANES; l++)
+        addresses[l] = first + (uint32_t)footprint->delta[l];
+    const struct service service = serve_shared(footprint->active, addresses, (int)bytes, load);
+    return (struct wavefronts){(uint8_t)service.wavefronts, (uint8_t)service.conflicts};
+}
+
+// What whole words take depends on which are the same and which are in one bank, and not on where
+// the first one is.
+struct wavefronts footprint_wavefronts(struct footprint *footprint, uint32_t first, uint32_t bytes,
+                                       bool load)
+{
+    struct wavefronts *known = &footprint->wavefronts[load][__builtin_ctz(bytes)];
+    if (bytes < BANK_BYTES)
+        return serve(footprint, first, bytes, load);
+    if (known->all == 0)
+        *known = serve(footprint, first, bytes, load);
+    return *known;
+}
+
+int footprint_sectors(struct footprint *footprint, uint32_t phase)
+{
+    uint8_t *known = &footprint->sectors[phase];
+    if (*known == 0) {
+        uint64_t addresses[LANES];
+        for (int l = 0; l < LANES; l++)
+            addresses[l] = phase + (uint64_t)(int64_t)footprint->delta[l];
+        *known = (uint8_t)count_sectors(footprint->active, addresses);
+    }
+    return *known;
 }

@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "async.h"
+#include "counters.h"
 #include "decode.h"
 #include "emulator.h"
 #include "execute.h"
@@ -30,6 +31,7 @@ struct emulator_settings emulator_settings = {
     .capability = 90,
     .shared_base = -1,
     .checks = true,
+    .counters = true,
     .leaks_at_exit = true,
 };
 
@@ -48,7 +50,7 @@ uint64_t shared_base(void)
     return emulator_settings.capability >= FIRST_RESERVED ? RESERVED_BYTES : 0;
 }
 
-_Noreturn void launch_failed(struct block *block, const char *format, ...)
+_Noreturn void launch_failed(struct block *block, enum ending ending, const char *format, ...)
 {
     struct launch *launch = block->launch;
     va_list arguments;
@@ -57,6 +59,7 @@ _Noreturn void launch_failed(struct block *block, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(launch->message, sizeof launch->message, format, arguments);
         va_end(arguments);
+        launch->ending = ending;
         __atomic_store_n(&launch->failed, block->place, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&failure);
@@ -98,13 +101,17 @@ static struct block *open_block(struct launch *launch)
 {
     struct block *block = zeroed(1, sizeof *block);
     block->launch = launch;
-    block->span = instruction_set()->span;
-    block->to_offsets = instruction_set()->to_offsets;
+    block->set = instruction_set();
     block->shared_bytes = shared_bytes(launch);
     block->shared = aligned(block->shared_bytes);
     block->shadow =
         zeroed((block->shared_bytes >> launch->code->granule_shift) + 1, sizeof *block->shadow);
-    block->footprints = footprints_new(launch->code->count);
+    block->footprints = footprints_new();
+    if (emulator_settings.counters)
+        block->counters = counters_new(launch->code);
+    block->recent = zeroed((size_t)launch->code->count, sizeof *block->recent);
+    for (int i = 0; i < launch->code->count; i++)
+        block->recent[i].footprint = &no_footprint;
     block->last_allocation = zeroed((size_t)launch->code->count, sizeof(struct allocation *));
     block->warp_count = (launch->threads + LANES - 1) / LANES;
     block->warps = zeroed((size_t)block->warp_count, sizeof *block->warps);
@@ -125,6 +132,8 @@ static void close_block(struct block *block)
     }
     free(block->warps);
     free(block->last_allocation);
+    free(block->recent);
+    counters_free(block->counters);
     footprints_free(block->footprints);
     free(block->shadow);
     free(block->shared);
@@ -203,6 +212,7 @@ static void run_grid(struct launch *launch)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < workers; i++) {
         executed_by_all += blocks[i]->executed;
+        counters_add(launch, blocks[i]);
         close_block(blocks[i]);
     }
 }
@@ -223,8 +233,8 @@ static void close_shadow(struct allocation *allocation, void *context)
     allocation->shadow = NULL;
 }
 
-void launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
-                   void *const *arguments, uint64_t dynamic_bytes)
+enum ending launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
+                          void *const *arguments, uint64_t dynamic_bytes)
 {
     struct launch launch = {
         .code = decode(kernel),
@@ -244,9 +254,13 @@ void launch_kernel(struct kernel *kernel, struct position grid, struct position 
                kernel->parameters[i]->bytes);
     if (launch.checks)
         memory_visit(open_shadow, &launch);
+    counters_launched(&launch);
     run_grid(&launch);
     memory_visit(close_shadow, &launch);
     free(launch.parameters);
-    if (launch.failed != UINT64_MAX)
+    if (launch.ending == ENDING_FAULT)
         emulator_fail("%s", launch.message);
+    if (launch.ending != ENDING_GOOD && launch.checks)
+        emulator_say("%s", launch.message);
+    return launch.ending;
 }

@@ -195,12 +195,20 @@ static uint64_t merge_read(const struct visitor *v, uint64_t read, const struct 
     return same_lane ? read : read | MANY_LANES;
 }
 
+// The footprint of the access being checked: access.c has found it.
+static const struct footprint *footprint_of(const struct warp *warp,
+                                            const struct instruction *instruction)
+{
+    const struct block *block = warp->block;
+    return block->recent[instruction - block->launch->code->instructions].footprint;
+}
+
 // Shared memory ----------------------------------------------------------------------------------
 
 void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
                         const uint32_t addresses[LANES], uint32_t bytes)
 {
-    const struct footprint *footprint = footprint_of(warp->block, instruction, active, addresses);
+    const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
     const uint64_t first = addresses[first_lane(active)];
@@ -255,7 +263,7 @@ static void check_overlap(struct warp *warp, const struct instruction *instructi
 void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
                          const uint32_t addresses[LANES], uint32_t bytes)
 {
-    const struct footprint *footprint = footprint_of(warp->block, instruction, active, addresses);
+    const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
     const uint64_t first = addresses[first_lane(active)];
@@ -304,16 +312,6 @@ void shadow_arrived(struct warp *warp, const struct instruction *instruction, in
 
 // Global memory ----------------------------------------------------------------------------------
 
-static const struct footprint *global_footprint(struct block *block,
-                                                const struct instruction *instruction,
-                                                uint32_t active, const uint64_t addresses[LANES])
-{
-    uint32_t low[LANES];
-    for (int l = 0; l < LANES; l++)
-        low[l] = (uint32_t)addresses[l];
-    return footprint_of(block, instruction, active, low);
-}
-
 // Other workers may be at the same granule. Whoever comes second sees the first: each notes its
 // access before it looks at the other kind's.
 static void note_read(const struct visitor *v, struct shadow *shadow, const struct touched *by)
@@ -331,8 +329,7 @@ void shadow_global_read(struct warp *warp, const struct instruction *instruction
                         const uint64_t addresses[LANES], uint32_t bytes,
                         struct allocation *allocation)
 {
-    const struct footprint *footprint =
-        global_footprint(warp->block, instruction, active, addresses);
+    const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
     const uint64_t first = addresses[first_lane(active)] - allocation->address;
@@ -354,8 +351,7 @@ void shadow_global_write(struct warp *warp, const struct instruction *instructio
                          const uint64_t addresses[LANES], uint32_t bytes,
                          struct allocation *allocation)
 {
-    const struct footprint *footprint =
-        global_footprint(warp->block, instruction, active, addresses);
+    const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
     const uint64_t first = addresses[first_lane(active)] - allocation->address;

@@ -30,16 +30,20 @@ typedef void operation(struct warp *warp, const struct instruction *instruction,
 typedef void transfer(struct warp *warp, const struct instruction *instruction, uint32_t active,
                       uint8_t *const at[LANES]);
 
-// The smallest and the greatest of 32 addresses, and the bitwise or of all of them.
+// The smallest and the greatest of 32 addresses, the bitwise or of all of them, and whether they
+// lie as they do in a pattern: `pattern` has where each is from the first active lane's on.
 struct span {
     uint64_t smallest, greatest, bits;
+    bool matches;
 };
-typedef struct span span_function(const uint64_t addresses[LANES]);
+typedef struct span span_function(const uint64_t addresses[LANES], uint64_t first,
+                                  const int32_t pattern[LANES]);
 
 // Turns 32 addresses of the shared window into offsets from `base`: those below it become large.
-// at[l] is where `memory` has the byte. Returns the greatest offset and the bitwise or; `smallest`
-// is 0.
-typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base, uint8_t *memory,
+// at[l] is where `memory` has the byte. Returns what a span_function does, of the offsets;
+// `smallest` is 0.
+typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base, uint32_t first,
+                                     const int32_t pattern[LANES], uint8_t *memory,
                                      uint8_t *at[LANES]);
 
 // What an instruction means for the flow of control.
@@ -136,15 +140,27 @@ struct block {
     int warp_count;
     uint8_t *shared;
     uint64_t shared_bytes;
-    struct shadow *shadow; // one for each granule of shared memory
-    uint32_t clock;        // counts barriers and warp synchronizations
-    uint32_t barrier_time; // the clock at the last barrier of the block
-    span_function *span;   // of the host's instruction set, as is the next one
-    offsets_function *to_offsets;
+    struct shadow *shadow;             // one for each granule of shared memory
+    uint32_t clock;                    // counts barriers and warp synchronizations
+    uint32_t barrier_time;             // the clock at the last barrier of the block
+    const struct instruction_set *set; // the host's
     struct footprints *footprints;
-    struct allocation **last_allocation; // for each instruction: where it was last found to point
+    struct recent *recent;               // for each instruction: its last accesses
+    struct allocation **last_allocation; // and where they were
     uint64_t executed;                   // warp instructions
+    struct counters *counters;           // NULL where nobody wants to know
     jmp_buf escape;                      // where a fault goes
+};
+
+// How a launch ends. All but the first two end it as on a GPU: the program goes on, and the runtime
+// returns an error from then on.
+enum ending {
+    ENDING_GOOD,
+    ENDING_FAULT, // ends the program, too
+    ENDING_ILLEGAL_ADDRESS,
+    ENDING_MISALIGNED,
+    ENDING_TRAP,
+    ENDING_ASSERT,
 };
 
 struct launch {
@@ -159,7 +175,8 @@ struct launch {
     bool checks;
     uint64_t next;      // the next block's place in the schedule
     uint64_t failed;    // the place of the earliest block that failed; UINT64_MAX: none
-    char message[2048]; // its message
+    enum ending ending; // how that block ended
+    char message[2048]; // and what there is to say about it
 };
 
 static inline const struct detail *detail_of(const struct warp *warp,
