@@ -320,10 +320,11 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
-	common/emulator/*.inc tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu steps/*.cu)
+	common/emulator/*.inc tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
+	tests/emulator/programs/*.cu steps/*.cu)
 TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c tests/*.c) # and the headers that they include
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
-SCRIPTS := .ci/run $(wildcard tests/*.sh)
+SCRIPTS := .ci/run common/emulator/emucc $(wildcard tests/*.sh)
 docs: $(VARIANT_TWINS) $(EMULATED)
 	@$(call need,python3,python3)
 	@$(call need,gnuplot,gnuplot-nox)
