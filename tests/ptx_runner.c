@@ -47,15 +47,17 @@ static int list_opcodes(void)
 // Runs one kernel on its part of the input.
 static void run_kernel(struct kernel *kernel, const char *input, char *output, size_t threads)
 {
-    uint64_t in = memory_allocate(threads * INPUT_BYTES);
-    uint64_t out = memory_allocate(threads * OUTPUT_BYTES);
-    void *const arguments[] = {&in, &out};
+    struct allocation *const in = memory_allocate(MEMORY_DEVICE, threads * INPUT_BYTES);
+    struct allocation *const out = memory_allocate(MEMORY_DEVICE, threads * OUTPUT_BYTES);
     const struct position grid = {(unsigned)(threads / BLOCK_THREADS), 1, 1};
 
-    memory_write(in, input, threads * INPUT_BYTES);
-    memory_fill(out, 0, threads * OUTPUT_BYTES);
+    if (in == NULL || out == NULL)
+        exit(2);
+    void *const arguments[] = {&in->address, &out->address};
+    memory_write(in->address, input, threads * INPUT_BYTES);
+    memory_fill(out->address, 0, threads * OUTPUT_BYTES);
     launch_kernel(kernel, grid, (struct position){BLOCK_THREADS, 1, 1}, arguments, 0);
-    memcpy(output, memory_host(out, threads * OUTPUT_BYTES), threads * OUTPUT_BYTES);
+    memcpy(output, out->host, threads * OUTPUT_BYTES);
     memory_release(in);
     memory_release(out);
 }
