@@ -29,7 +29,7 @@ $(USERS): %: %.o build/libsgemm.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(filter-out -lcublas,$(LIBRARIES))
 
-$(USERS_EMULATED): %-emulated: %.o build/libsgemm.a $(EMULATOR)
+$(USERS_EMULATED): %-emulated: %.o build/libsgemm.a $(EMULATOR) $(ENVIRONMENT)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
 
