@@ -58,7 +58,6 @@ mutations: $(MUTATIONS)
 build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
 
-step_of = $(firstword $(subst -, ,$(notdir $1)))
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
