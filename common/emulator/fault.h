@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "text.h"
+
 struct block;
 struct instruction;
 struct warp;
@@ -21,6 +23,10 @@ bool emulator_has_failed(void);
 // the launch can fail any more, so that the fault reported does not depend on the number of cores.
 _Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// The last name in a mangled one, where each part has its length before it: "tile" of
+// _ZZ7reversePfE4tile. A function's parameters have none: "reverse" of _Z7reversePf.
+struct text readable_name(struct text name);
 
 // For messages: where `bytes` bytes at this device address lie relative to the nearest allocation.
 // Writes to `out`, room for `size` bytes, and returns it.

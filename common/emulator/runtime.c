@@ -207,6 +207,7 @@ static cudaError_t load(struct function *function)
         if (ptx == NULL)
             return cudaErrorNoKernelImageForDevice;
         image->module = parse_module(ptx);
+        image->module->container = image->container;
     }
     function->kernel = module_kernel(image->module, function->name);
     return function->kernel == NULL ? cudaErrorInvalidDeviceFunction : cudaSuccess;
