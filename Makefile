@@ -22,6 +22,17 @@ MATRIX_LOGS := $(STEP_SOURCES:steps/%.cu=build/matrix/%.log)
 source_of = $(filter steps/$1_%,$(STEP_SOURCES))
 object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 
+# A step that chooses among others names each in a line of its own, {&step07, ...}: 10:07 is one. Its
+# program takes their objects and the library around sgemm().
+CHOICES := $(sort $(shell { grep -o '^    {&step[0-9][0-9]' $(STEP_SOURCES) /dev/null | \
+	sed 's/^steps.\([0-9]*\).*step/\1:/'; } 2>/dev/null))
+choices_of = $(patsubst $1:%,%,$(filter $1:%,$(CHOICES)))
+LIBRARY := $(patsubst %.c,build/%.o,$(wildcard common/library/*.c))
+chosen_objects_of = $(foreach step,$(choices_of),$(call object_of,$(step))) $(if $(choices_of),$(LIBRARY))
+objects_of = $(object_of) $(chosen_objects_of)
+want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: it starts those of \
+	$(choices_of)))
+
 ##   make help         this list
 ##
 ## Programs (07 stands for any step):
@@ -146,10 +157,12 @@ empty :=
 space := $(empty) $(empty)
 HOST_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Icommon \
 	$(TOOLKIT_INCLUDE:%=-isystem %) $(if $(DEBUG),-O0 -g -DDEBUG_BUILD,-O2) $(CFLAGS)
-# For the host compiler: what only a kernel calls is unused (nvcc itself warns where it really is),
-# and C++ run-time support is off, so that the C compiler can link. PTX stays readable: the emulator
-# reads it. (--compress-mode=none says the same, but not to every 12.x.)
-XCOMPILER := -Wall -Wextra -Werror -Wno-unused-function -fno-exceptions -fno-threadsafe-statics
+# For the host compiler: what only a kernel calls is unused (nvcc itself warns where it really is), a
+# descriptor may leave out its last members, and C++ run-time support is off, so that the C compiler
+# can link. PTX stays readable: the emulator reads it. (--compress-mode=none says the same, but not to
+# every 12.x.)
+XCOMPILER := -Wall -Wextra -Werror -Wno-unused-function -Wno-missing-field-initializers \
+	-fno-exceptions -fno-threadsafe-statics
 NVCC_FLAGS := $(if $(DEBUG),-G -DDEBUG_BUILD,-O3 -lineinfo) -no-compress -Icommon \
 	-Xcompiler $(subst $(space),$(comma),$(XCOMPILER)) \
 	$(if $(filter-out default undefined,$(origin CXX)),-ccbin $(CXX), \
@@ -184,7 +197,7 @@ all: $(PROGRAMS)
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
 
 .SECONDEXPANSION:
-$(PROGRAMS): step%: $$(call object_of,%) build/common/main-step%.o $(HARNESS) build/common/poison.o
+$(PROGRAMS): step%: $$(call objects_of,%) build/common/main-step%.o $(HARNESS) build/common/poison.o
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
@@ -202,7 +215,7 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 
 include common/emulator/emulator.mk
 
--include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
+-include $(wildcard build/*/*.d build/common/library/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
 # Before anything that is built in the same run.
 $(if $(filter clean,$(MAKECMDGOALS)),.NOTPARALLEL:)
@@ -216,7 +229,7 @@ base_of = $(or $(BASE),$(shell awk '$$2 == "$1" { print $$1 }' tests/budgets.tsv
 DIFFS := $(STEPS:%=diff%)
 .PHONY: $(DIFFS)
 $(DIFFS): diff%:
-	$(if $(call base_of,$*),,$(error $@: step $* is the first of the ladder; BASE=NN compares it))
+	$(if $(call base_of,$*),,$(error $@: step $* is the first of its kind; BASE=NN compares it))
 	$(if $(call source_of,$(call base_of,$*)),,$(error $@: there is no step $(call base_of,$*)))
 	@diff -u --color=auto --label $(call source_of,$(call base_of,$*)) --label $(call source_of,$*) \
 		$(call source_of,$(call base_of,$*)) $(call source_of,$*) || [ $$? = 1 ]
@@ -228,6 +241,7 @@ diffs:
 PTX := $(STEPS:%=ptx%)
 .PHONY: $(PTX)
 $(PTX): ptx%: $$(call source_of,%)
+	$(call want_kernel,$*)
 	$(Q)mkdir -p build/ptx
 	$(Q)$(NVCC) $(NVCC_FLAGS) -arch=compute_$(firstword $(call targets_of,$<)) -ptx \
 		$(if $(DEBUG),,-src-in-ptx) $< -o build/ptx/$*.ptx
@@ -236,6 +250,7 @@ $(PTX): ptx%: $$(call source_of,%)
 SASS := $(STEPS:%=sass%)
 .PHONY: $(SASS)
 $(SASS): sass%: $$(call object_of,%)
+	$(call want_kernel,$*)
 	@CUOBJDUMP='$(CUOBJDUMP)' tests/sass.sh $< '$(TOOLKIT)/bin'
 
 build/matrix/%.log: steps/%.cu build/nvcc-flags
@@ -301,9 +316,9 @@ build/tests/mutants-debug: build/tests/mutants.o build/tests/fake_cuda.o \
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
-FORMATTED := $(wildcard common/*.[ch] common/*.cu common/emulator/*.[ch] common/emulator/*.inc \
-	tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu steps/*.cu)
-TIDY := $(wildcard common/*.c common/emulator/*.c tests/*.c) # and the headers that they include
+FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
+	common/emulator/*.inc tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu steps/*.cu)
+TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c tests/*.c) # and the headers that they include
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard tests/*.sh)
 docs:

@@ -152,6 +152,19 @@ void copy_like_c(struct bench *bench, float *to, const float *from)
     CHECK_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice));
 }
 
+// A step that can say more of an error than its number says it.
+static void check_step(const struct bench *bench, const struct sgemm *problem, cudaError_t error,
+                       enum exit_code code, const char *call)
+{
+    char text[STEP_TEXT];
+
+    if (error != cudaSuccess && bench->step->describe != NULL && problem->workspace != NULL) {
+        bench->step->describe(problem, text, sizeof text);
+        fail(code, "%s", text);
+    }
+    check_cuda(error, call, __FILE__, __LINE__);
+}
+
 struct sgemm prepare_step(struct bench *bench, float alpha, float beta)
 {
     struct sgemm problem = {.m = bench->C.rows,
@@ -167,7 +180,7 @@ struct sgemm prepare_step(struct bench *bench, float alpha, float beta)
                             .ldc = bench->C.ld};
 
     if (bench->step->prepare != NULL)
-        CHECK_CUDA(bench->step->prepare(&problem));
+        check_step(bench, &problem, bench->step->prepare(&problem), EXIT_USAGE, "step->prepare");
     return problem;
 }
 
@@ -177,9 +190,21 @@ void release_step(struct bench *bench, struct sgemm *problem)
         CHECK_CUDA(bench->step->release(problem));
 }
 
+void describe_step(struct bench *bench, float alpha, float beta, char *text, size_t size)
+{
+    struct sgemm problem;
+
+    text[0] = '\0';
+    if (bench->step->describe == NULL)
+        return;
+    problem = prepare_step(bench, alpha, beta);
+    bench->step->describe(&problem, text, size);
+    release_step(bench, &problem);
+}
+
 void launch_step(struct bench *bench, const struct sgemm *problem)
 {
-    CHECK_CUDA(bench->step->launch(problem, NULL));
+    check_step(bench, problem, bench->step->launch(problem, NULL), EXIT_CUDA, "step->launch");
 }
 
 // cuBLAS is column-major: what it takes for the transpose of each matrix is the matrix, and the

@@ -54,6 +54,9 @@ void copy_like_c(struct bench *bench, float *to, const float *from);
 struct sgemm prepare_step(struct bench *bench, float alpha, float beta);
 void release_step(struct bench *bench, struct sgemm *problem);
 
+// What the step would run for the problem, in a few words; "" where it has nothing to choose.
+void describe_step(struct bench *bench, float alpha, float beta, char *text, size_t size);
+
 // Each starts one product on the default stream and returns without waiting. The step writes to C,
 // cuBLAS to `result`, laid out as C is. cuBLAS is pedantic float32 on row-major matrices; it must
 // not be called on a product that reads no operands or has no elements.

@@ -98,6 +98,7 @@ static void run_shape(struct bench *bench, const struct setting *setting, const 
     show_progress("size %" PRId64 " of %" PRId64 ": m=%" PRId64 " n=%" PRId64 " k=%" PRId64,
                   outcome->done + 1, shape_count(options), shape->m, shape->n, shape->k);
     set_shape(bench, shape);
+    describe_step(bench, options->alpha, options->beta, record.runs, sizeof record.runs);
     if (verify && !verify_step(bench, shape, options->alpha, options->beta, &record.exact))
         record.verification = WRONG;
     if (interrupted() && record.verification != WRONG) {
@@ -198,7 +199,7 @@ static void list_step(const struct options *options, const struct step *step)
             setting.kernel_count = query_kernels(step, &device, setting.kernels);
     }
     print_setting(&setting);
-    if (setting.device != NULL && setting.kernel_count == 0)
+    if (setting.device != NULL && setting.device->capability < step->minimum_capability)
         print_note("kernel   none that this device can run: they need compute capability %d.%d",
                    step->minimum_capability / 10, step->minimum_capability % 10);
 }

@@ -121,13 +121,16 @@ static void add_device(struct fields *fields, const struct device *device)
     add_real(fields, "ceiling_tflops", device->ceiling_tflops);
 }
 
+// Of no kernel there is nothing to know: one that a step chooses has a program of its own.
 static void add_kernel(struct fields *fields, const struct kernel_facts *kernel)
 {
-    add_integer(fields, "registers", kernel->registers);
-    add_integer(fields, "shared_bytes", kernel->shared_bytes);
-    add_integer(fields, "spilled_bytes", kernel->spilled_bytes);
-    add_integer(fields, "blocks_per_sm", kernel->blocks_per_sm);
-    add_real(fields, "occupancy_percent", kernel->occupancy_percent);
+    const bool known = kernel->path != NULL;
+
+    add_real(fields, "registers", known ? (double)kernel->registers : NAN);
+    add_real(fields, "shared_bytes", known ? (double)kernel->shared_bytes : NAN);
+    add_real(fields, "spilled_bytes", known ? (double)kernel->spilled_bytes : NAN);
+    add_real(fields, "blocks_per_sm", known ? (double)kernel->blocks_per_sm : NAN);
+    add_real(fields, "occupancy_percent", known ? kernel->occupancy_percent : NAN);
 }
 
 static void add_problem(struct fields *fields, const struct options *options,
@@ -212,6 +215,7 @@ static void list_fields(struct fields *fields, const struct setting *setting,
     add_verification(fields, record);
     add_timing(fields, setting, record);
     add_power(fields, record);
+    add_text(fields, "runs", record->runs);
 }
 
 // A text in double quotes: quotes inside are doubled in CSV, escaped in JSON.

@@ -29,6 +29,7 @@ struct setting {
 // What a run has found out about one shape.
 struct record {
     struct shape shape;
+    char runs[STEP_TEXT]; // what the step has chosen; "" where it has no choice
     enum verification verification;
     struct exact_plan exact; // what the exact pass runs with
     bool timed;              // there is a rate: only ever of a result that is not wrong

@@ -39,8 +39,11 @@ static void print_step(const struct step *step)
     snprintf(chapter, sizeof chapter, "docs/%02d-%s.md", step->number, step->name);
     while ((underscore = strchr(chapter, '_')) != NULL)
         *underscore = '-';
-    printf("step %02d  %-22s %s, %d threads, %s\n", step->number, step->title, tile, step->threads,
-           chapter);
+    printf("step %02d  %-22s ", step->number, step->title);
+    if (step->threads > 0)
+        printf("%s, %d threads, %s\n", tile, step->threads, chapter);
+    else
+        printf("no kernel of its own, %s\n", chapter);
 }
 
 static void print_kernel(const struct kernel_facts *kernel)
@@ -110,7 +113,7 @@ void print_row(const struct setting *setting, const struct record *record)
     print_number(10, 4, record_ms(setting, record, STEP_SIDE));
     print_number(5, 1, timed ? spread_percent(timing->time[STEP_SIDE]) : NAN);
     print_number(7, 0, timed ? timing->sm_clock_mhz : NAN);
-    putchar('\n');
+    printf("%s%s\n", record->runs[0] != '\0' ? "  " : "", record->runs);
 }
 
 static void print_power_of(const char *name, const struct record *record, enum side who)

@@ -39,7 +39,8 @@ struct step_kernel {
 };
 
 enum {
-    STEP_KERNELS = 4 // room in a descriptor, the closing NULL included
+    STEP_KERNELS = 4, // room in a descriptor, the closing NULL included
+    STEP_TEXT = 400,  // room that describe() has
 };
 
 struct step {
@@ -49,6 +50,8 @@ struct step {
 
     // A block of `threads` threads computes a tile of tile_m x tile_n elements of C, reading tile_k
     // columns of A and rows of B at a time; tile_k is 0 where operands are not read in tiles.
+    // Where a step has no kernel of its own, `threads` is 0 and the tile the smallest that it
+    // starts.
     int tile_m, tile_n, tile_k, threads;
 
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do
@@ -61,6 +64,10 @@ struct step {
     cudaError_t (*launch)(const struct sgemm *problem, cudaStream_t stream);
     // After the last launch has finished: frees what prepare made. NULL where prepare is.
     cudaError_t (*release)(struct sgemm *problem);
+
+    // Writes in a few words what a prepared problem runs, or where an error of prepare or launch
+    // came from. Left out where the kernels say it all.
+    void (*describe)(const struct sgemm *problem, char *text, size_t size);
 };
 
 // The number of tile_m x tile_n tiles that cover C: 0 where m or n is 0.
@@ -69,7 +76,8 @@ static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int ti
     return ((problem->m + tile_m - 1) / tile_m) * ((problem->n + tile_n - 1) / tile_n);
 }
 
-extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09;
+extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09,
+    step10;
 
 #ifdef __cplusplus
 }

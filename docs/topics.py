@@ -66,6 +66,42 @@ def vector_add_bound(device):
     )
 
 
+# ------------------------------------------------------------------------------- contents
+
+TOPICS = {
+    "cuda-basics": "host and device, kernels, warps, occupancy, coalescing, roofline: what step 00 runs",
+    "gemm-anatomy": "how matrices lie in memory, tiles and their intensity, which tile when",
+    "ptx-primer": "PTX and machine code read line by line; inline PTX",
+    "shared-memory-banks": "wavefronts, padding, sharing lanes, where shared memory begins",
+    "benchmarking": "clocks, throttling, caches, protocol: how to get a figure that means something",
+    "why-is-it-slower-here": "your figure is not the README's: what to look at, in order",
+    "emulator": "how steps run without a GPU, and what that checks",
+    "glossary": "the words",
+    "reading": "documents, sources, other courses",
+    "coverage": "every fact of the two source texts, with its place here and what had to be corrected",
+}
+
+
+def heading(path):
+    return steps.text(path).split("\n", 1)[0].removeprefix("# ")
+
+
+def chapters_found():
+    """The chapters of steps that are there, in order."""
+    return sorted(name for name in os.listdir(DOCS) if name[:2].isdigit() and name.endswith(".md"))
+
+
+def chapters():
+    """A row a chapter of a step."""
+    rows = [[f"[{name[:2]}]({name})", heading(os.path.join(DOCS, name))] for name in chapters_found()]
+    return table(["step", "chapter"], rows) if rows else "The chapters of the steps are being written."
+
+
+def contents():
+    """A row a chapter on a subject."""
+    return table(["chapter", "what is in it"], [[f"[{name}]({name}.md)", text] for name, text in TOPICS.items()])
+
+
 # ------------------------------------------------------------------------------- patterns of access
 
 
@@ -172,8 +208,10 @@ def stray_conflicts():
 
 
 def ladder_row(step):
+    """A record at 4096, or None where the step has no kernel or has not been measured."""
     rows = read_csv(os.path.join(RESULTS, "ladder.csv"))
-    return next(row for row in rows if row["step"] == str(int(step)) and row["n"] == "4096")
+    found = (row for row in rows if row["step"] == str(int(step)) and row["n"] == "4096")
+    return next((row for row in found if row["registers"]), None)
 
 
 def resources():
@@ -181,6 +219,8 @@ def resources():
     rows = []
     for step in steps.sources():
         row = ladder_row(step)
+        if row is None:
+            continue
         rows.append(
             [step, row["registers"], row["shared_bytes"], row["blocks_per_sm"]]
             + [f"{float(row['occupancy_percent']):.1f} %"]

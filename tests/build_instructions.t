@@ -30,7 +30,9 @@ def functions(listing):
     return {ptx.matrix.plain_name(name): code for name, code in zip(parts[1::2], parts[2::2])}
 
 
-for step in steps.sources():
+for step, source in steps.sources().items():
+    if not steps.has_kernel(source):
+        continue
     modules = ptx.modules_of(step)
     tap.ok(modules, f"step {step}: the object holds PTX as plain text")
     kernels = {kernel.name: kernel for kernel in ptx.kernels_of(step)} if modules else {}

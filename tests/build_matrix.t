@@ -28,6 +28,8 @@ def known_architectures():
 tap.make("matrix")
 architectures = known_architectures()
 for step, source in steps.sources().items():
+    if not steps.has_kernel(source):
+        continue
     kernels = matrix.read_log(log_of(source))
     minimum = int(re.search(r"\.minimum_capability = (\d+),", steps.text(source))[1])
     wanted = {a for a in architectures if matrix.order(a) >= minimum}

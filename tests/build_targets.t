@@ -163,7 +163,7 @@ def check_messages():
         "so is an NVCC that does not exist",
         result.stderr,
     )
-    for target, number in (("step7", "7"), ("step10", "10"), ("diff7", "7"), ("ptx99", "99")):
+    for target, number in (("step7", "7"), ("step90", "90"), ("diff7", "7"), ("ptx99", "99")):
         result = make(target)
         tap.ok(
             result.returncode != 0 and result.stderr.count("\n") == 1

@@ -21,6 +21,11 @@ def text(path):
         return file.read()
 
 
+def has_kernel(path):
+    """Whether the step has kernels of its own: one may choose among those of others."""
+    return "__global__" in text(path)
+
+
 def code_lines(path):
     """The lines of code: no comments, no blank lines, no descriptor."""
     code = COMMENT_OR_STRING.sub(lambda m: m[0] if m[0][0] == '"' else "", text(path))

@@ -64,9 +64,10 @@ static void check_aligned(struct warp *warp, const struct instruction *instructi
                           uint64_t address, uint32_t bytes)
 {
     if (address % bytes != 0)
-        fault(warp, instruction, lane,
-              "misaligned: an access to %u bytes at 0x%" PRIx64 ", which is no multiple of %u",
-              bytes, address, bytes);
+        device_fault(warp, instruction, lane, ENDING_MISALIGNED,
+                     "misaligned: an access to %u bytes at 0x%" PRIx64
+                     ", which is no multiple of %u",
+                     bytes, address, bytes);
 }
 
 static void check_alignment(struct warp *warp, const struct instruction *instruction,
@@ -85,9 +86,9 @@ static _Noreturn void outside(struct warp *warp, const struct instruction *instr
     char place[512];
     const struct allocation *near = memory_nearest(address);
     const bool freed = near != NULL && near->host == NULL && address - near->address < near->bytes;
-    fault(warp, instruction, lane, "%s: %s %u bytes at %s",
-          freed ? "use after free" : "out of bounds", write ? "writes" : "reads", bytes,
-          describe_address(address, bytes, place, sizeof place));
+    device_fault(warp, instruction, lane, ENDING_ILLEGAL_ADDRESS, "%s: %s %u bytes at %s",
+                 freed ? "use after free" : "out of bounds", write ? "writes" : "reads", bytes,
+                 describe_address(address, bytes, place, sizeof place));
 }
 
 static bool within(const struct allocation *allocation, uint64_t smallest, uint64_t greatest,
@@ -233,8 +234,9 @@ static _Noreturn void outside_shared(struct warp *warp, const struct instruction
         }
     // The sum of 32 bits: an offset below the base wraps around to the address it came from.
     const uint32_t address = offsets[lane] + (uint32_t)block->launch->shared_base;
-    fault(warp, instruction, lane, "out of bounds: %s %u bytes at %s", write ? "writes" : "reads",
-          bytes, describe_shared(block, address, place, sizeof place));
+    device_fault(warp, instruction, lane, ENDING_ILLEGAL_ADDRESS,
+                 "out of bounds: %s %u bytes at %s", write ? "writes" : "reads", bytes,
+                 describe_shared(block, address, place, sizeof place));
 }
 
 static void begin_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
@@ -323,9 +325,10 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
     check_alignment(warp, instruction, active, addresses, detail->bytes);
     for (int l = 0; l < LANES; l++) {
         if (addresses[l] + detail->bytes > bytes || addresses[l] > bytes)
-            fault(warp, instruction, (active >> l & 1) ? l : first_lane(active),
-                  "out of bounds: %s %u bytes at local address 0x%" PRIx64 " of %" PRIu64,
-                  detail->write ? "writes" : "reads", detail->bytes, addresses[l], bytes);
+            device_fault(warp, instruction, (active >> l & 1) ? l : first_lane(active),
+                         ENDING_ILLEGAL_ADDRESS,
+                         "out of bounds: %s %u bytes at local address 0x%" PRIx64 " of %" PRIu64,
+                         detail->write ? "writes" : "reads", detail->bytes, addresses[l], bytes);
         at[l] = warp->local + (size_t)l * bytes + addresses[l];
         if (warp->block->launch->checks && (active >> l & 1))
             note_local(warp, instruction, l, addresses[l], detail);

@@ -1,17 +1,15 @@
 #include "device.h"
 
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "emulator.h"
 
 enum {
-    SM_REGISTERS = 65536,
+    SM_PARTS = 4,        // each with a quarter of the registers
     REGISTER_UNIT = 256, // registers of a warp are given out in units of this many
-    SHARED_UNIT = 128,
-    WARP = 32,
+    SHARED_UNIT = 128,   // and shared memory in units of this many bytes
+    SHARED_UNIT_75 = 256,
 };
 
 // From the CUDA C++ Programming Guide's table of capabilities, and the data sheet of one GPU each.
@@ -42,119 +40,46 @@ uint64_t device_memory_bytes(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
+int device_reserved_bytes(void)
+{
+    return device_model()->capability < 80 ? 0 : 1024;
+}
+
+static int round_up(int value, int unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
 static int smaller(int a, int64_t b)
 {
     return b < a ? (int)b : a;
 }
 
+static int warps_of(int threads)
+{
+    return (threads + WARP_THREADS - 1) / WARP_THREADS;
+}
+
+// The arithmetic of cuda_occupancy.h, which comes with the toolkit. A block's registers are counted
+// as if every part of the SM had as many of its warps.
+bool device_has_registers(int threads, int registers)
+{
+    const int of_warp = round_up(registers * WARP_THREADS, REGISTER_UNIT);
+    return of_warp * round_up(warps_of(threads), SM_PARTS) <= SM_REGISTERS;
+}
+
 int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes)
 {
     const struct device_model *model = device_model();
-    const int64_t reserved = model->sm_shared_bytes - model->block_shared_bytes;
-    const int warps = (threads + WARP - 1) / WARP;
-    const int64_t warp_registers =
-        ((int64_t)registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-    const int64_t shared = (shared_bytes + reserved + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
-    int blocks = model->sm_blocks;
-    blocks = smaller(blocks, model->sm_threads / WARP / (warps > 0 ? warps : 1));
-    if (registers > 0)
-        blocks = smaller(blocks, SM_REGISTERS / warp_registers / warps);
-    if (shared > 0)
-        blocks = smaller(blocks, model->sm_shared_bytes / shared);
-    return blocks;
-}
-
-// The runtime's queries --------------------------------------------------------------------------
-
-cudaError_t cudaGetDeviceCount(int *count)
-{
-    *count = 1;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int *device)
-{
-    *device = 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
-cudaError_t cudaDriverGetVersion(int *version)
-{
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
-
-cudaError_t cudaRuntimeGetVersion(int *version)
-{
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device)
-{
-    snprintf(id, (size_t)size, "emulated");
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
-{
-    const struct device_model *model = device_model();
-    memset(properties, 0, sizeof *properties);
-    snprintf(properties->name, sizeof properties->name, "%s", model->name);
-    properties->major = emulator_settings.capability / 10;
-    properties->minor = emulator_settings.capability % 10;
-    properties->multiProcessorCount = model->sms;
-    properties->totalGlobalMem = device_memory_bytes();
-    properties->sharedMemPerBlock = 49152;
-    properties->regsPerBlock = SM_REGISTERS;
-    properties->warpSize = WARP;
-    properties->maxThreadsPerBlock = MAX_BLOCK_THREADS;
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
-{
-    const struct device_model *model = device_model();
-    const struct {
-        enum cudaDeviceAttr attribute;
-        int value;
-    } attributes[] = {
-        {cudaDevAttrComputeCapabilityMajor, emulator_settings.capability / 10},
-        {cudaDevAttrComputeCapabilityMinor, emulator_settings.capability % 10},
-        {cudaDevAttrMultiProcessorCount, model->sms},
-        {cudaDevAttrL2CacheSize, (int)model->l2_bytes},
-        {cudaDevAttrMaxGridDimX, MAX_GRID_X},
-        {cudaDevAttrMaxGridDimY, MAX_GRID_YZ},
-        {cudaDevAttrMaxGridDimZ, MAX_GRID_YZ},
-        {cudaDevAttrMaxBlockDimX, MAX_BLOCK_THREADS},
-        {cudaDevAttrMaxBlockDimY, MAX_BLOCK_THREADS},
-        {cudaDevAttrMaxBlockDimZ, MAX_BLOCK_Z},
-        {cudaDevAttrMaxThreadsPerBlock, MAX_BLOCK_THREADS},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, model->sm_threads},
-        {cudaDevAttrMaxBlocksPerMultiprocessor, model->sm_blocks},
-        {cudaDevAttrMaxRegistersPerBlock, SM_REGISTERS},
-        {cudaDevAttrMaxRegistersPerMultiprocessor, SM_REGISTERS},
-        {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, model->block_shared_bytes},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, model->sm_shared_bytes},
-        {cudaDevAttrReservedSharedMemoryPerBlock,
-         model->sm_shared_bytes - model->block_shared_bytes},
-        {cudaDevAttrWarpSize, WARP},
-        {cudaDevAttrClockRate, model->clock_khz},
-        {cudaDevAttrMaxTexture1DLinearWidth, MAX_TEXELS},
-        {cudaDevAttrTextureAlignment, TEXTURE_ALIGNMENT},
-    };
-    if (device != 0)
-        return cudaErrorInvalidDevice;
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        if (attributes[i].attribute == attribute) {
-            *value = attributes[i].value;
-            return cudaSuccess;
-        }
-    return cudaErrorInvalidValue;
+    const int warps = warps_of(threads);
+    const int of_warp = round_up(registers * WARP_THREADS, REGISTER_UNIT);
+    const int unit = model->capability < 80 ? SHARED_UNIT_75 : SHARED_UNIT;
+    const int64_t shared = (shared_bytes + device_reserved_bytes() + unit - 1) / unit * unit;
+    if (threads > MAX_BLOCK_THREADS || !device_has_registers(threads, registers) ||
+        shared_bytes > model->block_shared_bytes)
+        return 0;
+    int blocks = smaller(model->sm_blocks, model->sm_threads / WARP_THREADS / warps);
+    if (of_warp > 0)
+        blocks = smaller(blocks, SM_REGISTERS / SM_PARTS / of_warp * SM_PARTS / warps);
+    return shared > 0 ? smaller(blocks, model->sm_shared_bytes / shared) : blocks;
 }

@@ -1,7 +1,8 @@
-// The modelled GPU: the device queries of the runtime, and the limits behind them.
+// The modelled GPU: its limits, and what fits on it.
 #ifndef EMULATOR_DEVICE_H
 #define EMULATOR_DEVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -9,8 +10,14 @@ enum {
     MAX_GRID_YZ = 65535,
     MAX_BLOCK_THREADS = 1024,
     MAX_BLOCK_Z = 64,
+    BLOCK_SHARED_BYTES = 48 * 1024, // that a block may have unless its kernel asks for more
+    SM_REGISTERS = 65536,           // and as many for a block
+    WARP_THREADS = 32,
     MAX_TEXELS = 1 << 28,
     TEXTURE_ALIGNMENT = 512,
+    TEXTURE_PITCH_ALIGNMENT = 32,
+    CONSTANT_BYTES = 65536,
+    MAX_PITCH = 2147483647,
 };
 
 struct device_model {
@@ -19,7 +26,7 @@ struct device_model {
     int sms;
     int64_t l2_bytes;
     int sm_threads, sm_blocks;
-    int sm_shared_bytes;    // with what the system keeps
+    int sm_shared_bytes;    // with what the system keeps of it
     int block_shared_bytes; // that a block can ask for
     int clock_khz;
 };
@@ -29,6 +36,12 @@ const struct device_model *device_model(void);
 
 // How much device memory there is: what the host has.
 uint64_t device_memory_bytes(void);
+
+// What the system keeps of an SM's shared memory for each block.
+int device_reserved_bytes(void);
+
+// Whether a block of this many threads finds registers enough.
+bool device_has_registers(int threads, int registers);
 
 // How many blocks of this many threads, registers per thread and bytes of shared memory fit on an
 // SM.

@@ -10,7 +10,7 @@ build/common/emulator/%.o: common/emulator/%.c build/host-flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(HOST_FLAGS) -O3 -ffp-contract=off -fno-math-errno -MMD -MP -c $< -o $@
 
-$(EMULATED): build/step%-emulated: $$(call object_of,%) build/common/main-step%.o $(HARNESS) \
+$(EMULATED): build/step%-emulated: $$(call objects_of,%) build/common/main-step%.o $(HARNESS) \
 		build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
@@ -46,7 +46,8 @@ mutations: $(MUTATIONS)
 build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
 
-main_of = build/common/main-step$(firstword $(subst -, ,$(notdir $1))).o
+step_of = $(firstword $(subst -, ,$(notdir $1)))
+main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 

@@ -29,7 +29,8 @@ void unknown_instruction(struct warp *warp, const struct instruction *instructio
 
 void trap(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
-    fault(warp, instruction, first_lane(active), "trap: the kernel stopped itself");
+    device_fault(warp, instruction, first_lane(active), ENDING_TRAP,
+                 "trap: the kernel stopped itself");
 }
 
 // Fragments --------------------------------------------------------------------------------------

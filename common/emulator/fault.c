@@ -19,14 +19,27 @@ bool emulator_has_failed(void)
     return failed;
 }
 
-_Noreturn void emulator_fail(const char *format, ...)
+static void say(const char *format, va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
     fflush(stdout);
     fprintf(stderr, "%s: emulator: ", emulator_settings.program);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
+}
+
+void emulator_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+_Noreturn void emulator_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
     va_end(arguments);
     failed = true;
     exit(EMULATOR_FAULT);
@@ -156,8 +169,8 @@ static const char *describe_text(struct text text, char *out, size_t size)
     return out;
 }
 
-_Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
-                     const char *format, ...)
+static _Noreturn void end_block(struct warp *warp, const struct instruction *instruction, int lane,
+                                enum ending ending, const char *format, va_list arguments)
 {
     char what[1024];
     char place[512];
@@ -167,13 +180,29 @@ _Noreturn void fault(struct warp *warp, const struct instruction *instruction, i
     const struct position block = warp->block->position;
     const char *const mangled = warp->block->launch->code->kernel->name;
     const struct text kernel = readable_name((struct text){mangled, strlen(mangled)});
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    launch_failed(warp->block, "%s; %s (PTX line %d: %s), kernel %.*s, block (%u,%u,%u), thread %s",
-                  what, describe_place(warp, instruction, place, sizeof place), statement->line,
+    launch_failed(warp->block, ending,
+                  "%s; %s (PTX line %d: %s), kernel %.*s, block (%u,%u,%u), thread %s", what,
+                  describe_place(warp, instruction, place, sizeof place), statement->line,
                   describe_text(statement->source, text, sizeof text), (int)kernel.length,
                   kernel.start, block.x, block.y, block.z,
                   describe_thread(warp, warp->index * LANES + lane, thread, sizeof thread));
+}
+
+_Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
+                     const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    end_block(warp, instruction, lane, ENDING_FAULT, format, arguments);
+}
+
+_Noreturn void device_fault(struct warp *warp, const struct instruction *instruction, int lane,
+                            enum ending ending, const char *format, ...)
+{
+    const bool by_itself = ending == ENDING_TRAP || ending == ENDING_ASSERT;
+    va_list arguments;
+    va_start(arguments, format);
+    end_block(warp, instruction, lane,
+              warp->block->launch->checks && !by_itself ? ENDING_FAULT : ending, format, arguments);
 }

@@ -6,13 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "text.h"
+#include "warp.h"
 
-struct block;
-struct instruction;
-struct warp;
+// Prints "<program>: emulator: <message>" on stderr.
+void emulator_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Prints "<program>: emulator: <message>" on stderr and ends the program with EMULATOR_FAULT.
+// The same, and ends the program with EMULATOR_FAULT.
 _Noreturn void emulator_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // Whether emulator_fail has been called.
@@ -23,6 +22,12 @@ bool emulator_has_failed(void);
 // the launch can fail any more, so that the fault reported does not depend on the number of cores.
 _Noreturn void fault(struct warp *warp, const struct instruction *instruction, int lane,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// The same for what a GPU notices as well. With the checks off, and for a trap or an assertion
+// always, it is the launch that ends, not the program.
+_Noreturn void device_fault(struct warp *warp, const struct instruction *instruction, int lane,
+                            enum ending ending, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 // The last name in a mangled one, where each part has its length before it: "tile" of
 // _ZZ7reversePfE4tile. A function's parameters have none: "reverse" of _Z7reversePf.

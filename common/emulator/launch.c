@@ -50,7 +50,7 @@ uint64_t shared_base(void)
     return emulator_settings.capability >= FIRST_RESERVED ? RESERVED_BYTES : 0;
 }
 
-_Noreturn void launch_failed(struct block *block, const char *format, ...)
+_Noreturn void launch_failed(struct block *block, enum ending ending, const char *format, ...)
 {
     struct launch *launch = block->launch;
     va_list arguments;
@@ -59,6 +59,7 @@ _Noreturn void launch_failed(struct block *block, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(launch->message, sizeof launch->message, format, arguments);
         va_end(arguments);
+        launch->ending = ending;
         __atomic_store_n(&launch->failed, block->place, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&failure);
@@ -232,8 +233,8 @@ static void close_shadow(struct allocation *allocation, void *context)
     allocation->shadow = NULL;
 }
 
-void launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
-                   void *const *arguments, uint64_t dynamic_bytes)
+enum ending launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
+                          void *const *arguments, uint64_t dynamic_bytes)
 {
     struct launch launch = {
         .code = decode(kernel),
@@ -257,6 +258,9 @@ void launch_kernel(struct kernel *kernel, struct position grid, struct position 
     run_grid(&launch);
     memory_visit(close_shadow, &launch);
     free(launch.parameters);
-    if (launch.failed != UINT64_MAX)
+    if (launch.ending == ENDING_FAULT)
         emulator_fail("%s", launch.message);
+    if (launch.ending != ENDING_GOOD && launch.checks)
+        emulator_say("%s", launch.message);
+    return launch.ending;
 }

@@ -4,17 +4,17 @@
 
 #include "warp.h"
 
-// Runs a kernel's grid to its end with the settings in force. `arguments` points to each
-// parameter's value, as cudaLaunchKernel has it. Where the checker finds a fault the program ends
-// with a message. The dimensions must be within the device's limits.
-void launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
-                   void *const *arguments, uint64_t dynamic_bytes);
+// Runs a kernel's grid to its end with the settings in force, and says how it has ended.
+// `arguments` points to each parameter's value, as cudaLaunchKernel has it. Where the checker finds
+// a fault the program ends with a message. The dimensions must be within the device's limits.
+enum ending launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
+                          void *const *arguments, uint64_t dynamic_bytes);
 
 // Where a block's shared memory starts in its window, by the settings.
 uint64_t shared_base(void);
 
-// Notes that the block failed, with the message, and gives it up.
-_Noreturn void launch_failed(struct block *block, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+// Notes how the block ended, with a message, and gives it up.
+_Noreturn void launch_failed(struct block *block, enum ending ending, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "emulator.h"
+#include "pages.h"
 
 enum {
     ALIGNMENT = 512, // what cudaMalloc gives, and what textures ask for
@@ -14,54 +15,86 @@ enum {
 
 static const uint64_t FIRST_ADDRESS = UINT64_C(1) << 48; // no x86-64 or AArch64 pointer reaches it
 
-// In the order of their addresses, which is also that of their creation.
+// In the order of their addresses.
 static struct allocation **allocations;
-static int count;
+static int count, room;
 static uint64_t next_address = UINT64_C(1) << 48;
 
-static struct allocation *append(uint64_t bytes)
+static void insert(struct allocation *allocation)
 {
-    // The room doubles whenever the count is a power of two.
-    if ((count & (count - 1)) == 0) {
-        const size_t room = count == 0 ? 1 : 2 * (size_t)count;
-        struct allocation **larger = zeroed(room, sizeof(void *));
+    if (count == room) {
+        room = room == 0 ? 16 : 2 * room;
+        struct allocation **larger = zeroed((size_t)room, sizeof(void *));
         if (count > 0)
             memcpy(larger, allocations, (size_t)count * sizeof(void *));
         free(allocations);
         allocations = larger;
     }
+    int at = count++;
+    for (; at > 0 && allocations[at - 1]->address > allocation->address; at--)
+        allocations[at] = allocations[at - 1];
+    allocations[at] = allocation;
+}
+
+static struct allocation *new_allocation(enum memory_kind kind, uint64_t address, void *host,
+                                         uint64_t bytes)
+{
     struct allocation *allocation = zeroed(1, sizeof *allocation);
-    allocation->address = next_address;
+    allocation->kind = kind;
+    allocation->address = address;
     allocation->bytes = bytes;
-    allocation->first = next_address;
-    allocation->last = next_address + bytes;
-    const uint64_t gap = bytes > MINIMUM_GAP ? bytes : MINIMUM_GAP;
-    next_address += (bytes + gap + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    allocations[count++] = allocation;
+    allocation->first = address;
+    allocation->last = address + bytes;
+    allocation->host = host;
+    insert(allocation);
     return allocation;
 }
 
-uint64_t memory_allocate(uint64_t bytes)
+static struct allocation *new_device_allocation(enum memory_kind kind, void *host, uint64_t bytes)
+{
+    const uint64_t gap = bytes > MINIMUM_GAP ? bytes : MINIMUM_GAP;
+    struct allocation *allocation = new_allocation(kind, next_address, host, bytes);
+    next_address += (bytes + gap + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return allocation;
+}
+
+static struct allocation *allocate_device(uint64_t bytes)
 {
     uint8_t *host = malloc(bytes);
     uint8_t *valid = calloc(bytes / 8 + 1, 1);
     if (host == NULL || valid == NULL) {
         free(host);
         free(valid);
-        return 0;
+        return NULL;
     }
-    struct allocation *allocation = append(bytes);
-    memset(host, 0xff, bytes);
-    allocation->host = host;
+    struct allocation *allocation = new_device_allocation(MEMORY_DEVICE, host, bytes);
     allocation->valid = valid;
-    return allocation->address;
+    return allocation;
+}
+
+struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes)
+{
+    struct allocation *allocation = NULL;
+    if (kind == MEMORY_DEVICE) {
+        allocation = allocate_device(bytes);
+    } else {
+        void *pages = pages_new(bytes);
+        if (pages != NULL)
+            allocation = new_allocation(kind, (uint64_t)(uintptr_t)pages, pages, bytes);
+    }
+    if (allocation != NULL)
+        memset(allocation->host, 0xff, bytes);
+    return allocation;
+}
+
+struct allocation *memory_register(void *host, uint64_t bytes)
+{
+    return new_allocation(MEMORY_REGISTERED, (uint64_t)(uintptr_t)host, host, bytes);
 }
 
 uint64_t memory_allocate_variable(struct text name, uint64_t bytes)
 {
-    struct allocation *allocation = append(bytes);
-    allocation->host = zeroed(bytes, 1);
-    allocation->variable = true;
+    struct allocation *allocation = new_device_allocation(MEMORY_VARIABLE, zeroed(bytes, 1), bytes);
     snprintf(allocation->name, sizeof allocation->name, "%.*s", (int)name.length, name.start);
     return allocation->address;
 }
@@ -111,21 +144,56 @@ uint8_t *memory_host(uint64_t address, uint64_t bytes)
     return allocation->host + (address - allocation->address);
 }
 
-bool memory_is_device(uint64_t address)
-{
-    return address >= FIRST_ADDRESS;
-}
-
-bool memory_release(uint64_t address)
+struct allocation *memory_starting(uint64_t address)
 {
     struct allocation *allocation = memory_holding(address);
-    if (allocation == NULL || allocation->address != address || allocation->variable)
+    return allocation != NULL && allocation->address == address ? allocation : NULL;
+}
+
+bool memory_overlaps(uint64_t address, uint64_t bytes)
+{
+    const int index = index_below(address + bytes - 1);
+    if (index < 0 || allocations[index]->host == NULL)
         return false;
-    free(allocation->host);
+    return allocations[index]->address + allocations[index]->bytes > address;
+}
+
+bool memory_is_host(uint64_t address)
+{
+    return address < FIRST_ADDRESS;
+}
+
+// Freed memory stays in the list, so that it is recognized; memory that was the host's own leaves
+// it, because the host may use the addresses for something else.
+static void forget(struct allocation *allocation)
+{
+    int at = index_below(allocation->address);
+    count--;
+    memmove(&allocations[at], &allocations[at + 1], (size_t)(count - at) * sizeof(void *));
+    free(allocation);
+}
+
+void memory_release(struct allocation *allocation)
+{
+    if (allocation->kind == MEMORY_REGISTERED) {
+        forget(allocation);
+        return;
+    }
+    if (allocation->kind == MEMORY_DEVICE)
+        free(allocation->host);
+    else
+        pages_retire(allocation->host, allocation->bytes);
     free(allocation->valid);
     allocation->host = NULL;
     allocation->valid = NULL;
-    return true;
+}
+
+void memory_release_all(void)
+{
+    for (int i = 0; i < count; i++)
+        if (allocations[i]->host != NULL && allocations[i]->kind != MEMORY_VARIABLE &&
+            allocations[i]->kind != MEMORY_REGISTERED)
+            memory_release(allocations[i]);
 }
 
 bool memory_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes)
@@ -239,7 +307,7 @@ const char *memory_leaks(int *leaks, uint64_t *bytes)
     static char first[128];
     for (int i = 0; i < count; i++) {
         const struct allocation *allocation = allocations[i];
-        if (allocation->host == NULL || allocation->variable)
+        if (allocation->host == NULL || allocation->kind == MEMORY_VARIABLE)
             continue;
         if (*leaks == 0)
             snprintf(first, sizeof first, "%s%s%llu bytes at 0x%llx", allocation->name,

@@ -1,8 +1,9 @@
 // Device memory: allocations, their bytes, and which of those have ever been written.
 //
 // Device addresses are no host addresses: they lie where no host pointer can, so that host code
-// which follows one crashes as it would beside a GPU. No address is ever given out twice: what
-// points into freed memory stays recognizable. A gap separates neighbours.
+// which follows one crashes as it would beside a GPU. Memory that kernels and the host share has
+// the address that the host knows it by. No address is ever given out twice: what points into freed
+// memory stays recognizable. A gap separates neighbours.
 #ifndef EMULATOR_MEMORY_H
 #define EMULATOR_MEMORY_H
 
@@ -11,28 +12,48 @@
 
 #include "text.h"
 
+enum memory_kind {
+    MEMORY_DEVICE,     // cudaMalloc
+    MEMORY_VARIABLE,   // of a module
+    MEMORY_MANAGED,    // cudaMallocManaged
+    MEMORY_PINNED,     // cudaMallocHost
+    MEMORY_REGISTERED, // the host's own, between cudaHostRegister and cudaHostUnregister
+};
+
 struct allocation {
+    enum memory_kind kind;
     uint64_t address, bytes;
     uint64_t first, last;  // kernels may touch [first, last), device addresses
     uint8_t *host;         // the bytes; NULL once freed
     uint8_t *valid;        // one bit a byte, set once written; NULL where all have been
     struct shadow *shadow; // who touched it during this launch; NULL between launches
-    bool variable;         // belongs to a module, not to a cudaMalloc
+    unsigned flags;        // what the host asked for when it allocated this
     char name[64];         // "" where nobody has named it
 };
 
-// A new allocation of `bytes` > 0 bytes, every one 0xff (a NaN) and none valid. Returns its device
-// address, 512-byte aligned, or 0 where the host's memory has run out.
-uint64_t memory_allocate(uint64_t bytes);
+// A new allocation of `bytes` > 0 bytes, device, managed or pinned, every byte 0xff (a NaN). None
+// is valid in device memory; in memory that the host can write all count as written. At least
+// 512-byte aligned. NULL where the host's memory has run out.
+struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes);
+
+// Lets kernels touch memory of the host's. It must not overlap with any live allocation.
+struct allocation *memory_register(void *host, uint64_t bytes);
 
 // A module's variable: zeroed, valid, named. Returns its device address.
 uint64_t memory_allocate_variable(struct text name, uint64_t bytes);
 
-// False where no live allocation starts at this address.
-bool memory_release(uint64_t address);
+// Ends an allocation's life: gives the bytes back, but for those that were the host's own.
+void memory_release(struct allocation *allocation);
 
-// The live allocation that holds the address, or NULL.
+// Ends all but the modules' variables and registered memory.
+void memory_release_all(void);
+
+// The live allocation that holds the address, or that starts there, or NULL.
 struct allocation *memory_holding(uint64_t address);
+struct allocation *memory_starting(uint64_t address);
+
+// Whether any byte of [address, address + bytes) lies in a live allocation.
+bool memory_overlaps(uint64_t address, uint64_t bytes);
 
 // The allocation, live or freed, that holds the address or is nearest to it; NULL where there has
 // never been one.
@@ -42,7 +63,8 @@ struct allocation *memory_nearest(uint64_t address);
 // live allocation.
 uint8_t *memory_host(uint64_t address, uint64_t bytes);
 
-bool memory_is_device(uint64_t address);
+// Whether host code can follow a pointer with this value, as far as the emulator knows.
+bool memory_is_host(uint64_t address);
 
 // Copies and fills by the host. The ranges must be in live allocations (memory_host tells).
 void memory_write(uint64_t address, const void *from, uint64_t bytes);
@@ -61,7 +83,8 @@ void memory_visit(void (*visit)(struct allocation *allocation, void *context), v
 // Bytes in live allocations.
 uint64_t memory_used(void);
 
-// How many allocations of cudaMalloc are live, and their bytes. Returns what to call the first one.
+// How many allocations that somebody must free are live, and their bytes. Returns what to call the
+// first one.
 const char *memory_leaks(int *count, uint64_t *bytes);
 
 #endif

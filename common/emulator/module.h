@@ -129,6 +129,10 @@ struct module {
 // The kernel with this name, or NULL.
 struct kernel *module_kernel(const struct module *module, const char *name);
 
+// The device address of the variable with this name in global or constant memory; 0 where there is
+// none.
+uint64_t module_variable(const struct module *module, const char *name);
+
 // The file's name as the PTX has it, less the current directory; an empty text where it names none.
 struct text module_file(const struct module *module, int number);
 

@@ -774,6 +774,15 @@ struct kernel *module_kernel(const struct module *module, const char *name)
     return NULL;
 }
 
+uint64_t module_variable(const struct module *module, const char *name)
+{
+    const struct text wanted = {name, strlen(name)};
+    for (const struct variable *v = module->globals->variables; v != NULL; v = v->next)
+        if (text_same(v->name, wanted) && (v->space == SPACE_GLOBAL || v->space == SPACE_CONST))
+            return v->offset;
+    return 0;
+}
+
 struct text module_file(const struct module *module, int number)
 {
     char directory[4096];

@@ -36,6 +36,12 @@ bool texture_destroy(uint64_t handle)
     return true;
 }
 
+void textures_destroy_all(void)
+{
+    for (uint64_t i = 0; i < count; i++)
+        textures[i].live = false;
+}
+
 int textures_live(void)
 {
     int live = 0;

@@ -15,6 +15,7 @@ operation texture_fetch;
 // A new object; its handle is never given out again. 0 is no handle.
 uint64_t texture_create(uint64_t address, uint64_t texels);
 bool texture_destroy(uint64_t handle);
+void textures_destroy_all(void);
 int textures_live(void);
 
 #endif

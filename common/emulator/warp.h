@@ -152,6 +152,17 @@ struct block {
     jmp_buf escape;                      // where a fault goes
 };
 
+// How a launch ends. All but the first two end it as on a GPU: the program goes on, and the runtime
+// returns an error from then on.
+enum ending {
+    ENDING_GOOD,
+    ENDING_FAULT, // ends the program, too
+    ENDING_ILLEGAL_ADDRESS,
+    ENDING_MISALIGNED,
+    ENDING_TRAP,
+    ENDING_ASSERT,
+};
+
 struct launch {
     struct code *code;
     struct position grid, dimensions; // blocks, threads of a block
@@ -164,7 +175,8 @@ struct launch {
     bool checks;
     uint64_t next;      // the next block's place in the schedule
     uint64_t failed;    // the place of the earliest block that failed; UINT64_MAX: none
-    char message[2048]; // its message
+    enum ending ending; // how that block ended
+    char message[2048]; // and what there is to say about it
 };
 
 static inline const struct detail *detail_of(const struct warp *warp,

@@ -1,0 +1,238 @@
+// Copies and fills.
+#include <string.h>
+
+#include "memory.h"
+#include "runtime.h"
+
+// Rows of `width` bytes that begin `pitch` bytes apart.
+struct rows {
+    uint64_t address;
+    size_t pitch, width, height;
+};
+
+static uint64_t span_of(const struct rows *rows)
+{
+    return rows->height == 0 || rows->width == 0 ? 0
+                                                 : (rows->height - 1) * rows->pitch + rows->width;
+}
+
+// Whether the bytes are all in one allocation, or in memory that only the host knows.
+static bool is_somewhere(const struct rows *rows)
+{
+    if (memory_holding(rows->address) == NULL)
+        return rows->address != 0 && memory_is_host(rows->address);
+    return memory_host(rows->address, span_of(rows)) != NULL;
+}
+
+static bool is_on_device(const struct rows *rows)
+{
+    return memory_holding(rows->address) != NULL;
+}
+
+static cudaError_t check_copy(const struct rows *to, const struct rows *from,
+                              enum cudaMemcpyKind kind)
+{
+    const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+    const bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (!is_somewhere(to) || !is_somewhere(from))
+        return cudaErrorInvalidValue;
+    if (kind == cudaMemcpyDefault)
+        return cudaSuccess;
+    if (to_host ? !memory_is_host(to->address) : !is_on_device(to))
+        return cudaErrorInvalidValue;
+    if (from_host ? !memory_is_host(from->address) : !is_on_device(from))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+// NOLINTBEGIN(performance-no-int-to-ptr): addresses that the host can follow
+static void copy_row(uint64_t to, uint64_t from, size_t bytes)
+{
+    const uint8_t *source = memory_host(from, bytes);
+    if (source == NULL)
+        source = (const uint8_t *)(uintptr_t)from;
+    if (memory_holding(to) == NULL)
+        memmove((void *)(uintptr_t)to, source, bytes);
+    else if (memory_holding(from) == NULL)
+        memory_write(to, source, bytes);
+    else
+        memory_copy(to, from, bytes);
+}
+// NOLINTEND(performance-no-int-to-ptr)
+
+static cudaError_t copy_rows(const struct rows *to, const struct rows *from,
+                             enum cudaMemcpyKind kind)
+{
+    if (span_of(to) == 0)
+        return cudaSuccess;
+    const cudaError_t error = check_copy(to, from, kind);
+    for (size_t row = 0; row < to->height && error == cudaSuccess; row++)
+        copy_row(to->address + row * to->pitch, from->address + row * from->pitch, to->width);
+    return error;
+}
+
+static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    return copy_rows(&(struct rows){address_of(to), bytes, bytes, 1},
+                     &(struct rows){address_of(from), bytes, bytes, 1}, kind);
+}
+
+static cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                           size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    if (width > to_pitch || width > from_pitch)
+        return cudaErrorInvalidPitchValue;
+    return copy_rows(&(struct rows){address_of(to), to_pitch, width, height},
+                     &(struct rows){address_of(from), from_pitch, width, height}, kind);
+}
+
+static cudaError_t fill_rows(struct rows rows, int value)
+{
+    if (span_of(&rows) == 0)
+        return cudaSuccess;
+    if (rows.width > rows.pitch || memory_host(rows.address, span_of(&rows)) == NULL)
+        return cudaErrorInvalidValue;
+    for (size_t row = 0; row < rows.height; row++)
+        memory_fill(rows.address + row * rows.pitch, value, rows.width);
+    return cudaSuccess;
+}
+
+// One dimension ----------------------------------------------------------------------------------
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    return cudaMemcpyAsync(to, from, bytes, kind, NULL);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(copy(to, from, bytes, kind));
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes)
+{
+    return cudaMemsetAsync(to, value, bytes, NULL);
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+    return cudaMemset2DAsync(to, bytes, value, bytes, 1, stream);
+}
+
+// Two and three dimensions -----------------------------------------------------------------------
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(copy_2d(to, to_pitch, from, from_pitch, width, height, kind));
+}
+
+cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
+{
+    return cudaMemset2DAsync(to, pitch, value, width, height, NULL);
+}
+
+cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(fill_rows((struct rows){address_of(to), pitch, width, height}, value));
+}
+
+cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
+{
+    return cudaMemset3DAsync(to, value, extent, NULL);
+}
+
+// Slices lie ysize rows apart, of which extent.height are filled.
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaExtent extent,
+                              cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    for (size_t slice = 0; slice < extent.depth && error == cudaSuccess; slice++)
+        error = fill_rows((struct rows){address_of(to.ptr) + slice * to.pitch * to.ysize, to.pitch,
+                                        extent.width, extent.height},
+                          value);
+    return leave_runtime(error);
+}
+
+// Symbols ----------------------------------------------------------------------------------------
+
+// Where a range of a variable is on the device.
+static cudaError_t find_range(void **pointer, const void *symbol, size_t bytes, size_t offset)
+{
+    uint64_t address;
+    size_t size;
+    const cudaError_t error = find_symbol(&address, &size, symbol);
+    if (error != cudaSuccess)
+        return error;
+    if (offset > size || bytes > size - offset)
+        return cudaErrorInvalidValue;
+    *pointer = (void *)(uintptr_t)(address + offset); // NOLINT(performance-no-int-to-ptr)
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
+                               enum cudaMemcpyKind kind)
+{
+    return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL);
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes,
+                                    size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    void *to;
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost)
+        return leave_runtime(cudaErrorInvalidMemcpyDirection);
+    const cudaError_t error = find_range(&to, symbol, bytes, offset);
+    return leave_runtime(error != cudaSuccess ? error : copy(to, from, bytes, kind));
+}
+
+cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
+                                 enum cudaMemcpyKind kind)
+{
+    return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL);
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    void *from;
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost)
+        return leave_runtime(cudaErrorInvalidMemcpyDirection);
+    const cudaError_t error = find_range(&from, symbol, bytes, offset);
+    return leave_runtime(error != cudaSuccess ? error : copy(to, from, bytes, kind));
+}

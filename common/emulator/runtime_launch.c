@@ -1,0 +1,158 @@
+// Launches: what <<<...>>> becomes, and the limits that it must keep.
+#include <stddef.h>
+
+#include "device.h"
+#include "runtime.h"
+
+// What <<<...>>> leaves for the stub that it calls.
+struct configuration {
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+};
+
+enum {
+    NESTED_LAUNCHES = 16,
+};
+
+static _Thread_local struct configuration configurations[NESTED_LAUNCHES];
+static _Thread_local int configuration_count;
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*): the names are nvcc's.
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t __cudaGetKernel(struct function **kernel, const void *host);
+cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, void **arguments,
+                               size_t shared, cudaStream_t stream);
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream)
+{
+    if (configuration_count == NESTED_LAUNCHES)
+        return 1;
+    configurations[configuration_count++] = (struct configuration){grid, block, shared, stream};
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+    if (configuration_count == 0)
+        return note_error(cudaErrorMissingConfiguration);
+    const struct configuration *top = &configurations[--configuration_count];
+    *grid = top->grid;
+    *block = top->block;
+    *shared = top->shared;
+    *(cudaStream_t *)stream = top->stream;
+    return cudaSuccess;
+}
+
+static cudaError_t check_shape(dim3 grid, dim3 block)
+{
+    const uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || threads == 0)
+        return cudaErrorInvalidConfiguration;
+    if (grid.x > MAX_GRID_X || grid.y > MAX_GRID_YZ || grid.z > MAX_GRID_YZ ||
+        block.x > MAX_BLOCK_THREADS || block.y > MAX_BLOCK_THREADS || block.z > MAX_BLOCK_Z ||
+        threads > MAX_BLOCK_THREADS)
+        return cudaErrorInvalidConfiguration;
+    return cudaSuccess;
+}
+
+static cudaError_t check_launch(const struct function *function, dim3 grid, dim3 block,
+                                size_t shared, cudaStream_t stream)
+{
+    const int threads = (int)(block.x * block.y * block.z);
+    const int max_threads = function->kernel->max_threads;
+    const cudaError_t error = check_shape(grid, block);
+    if (error != cudaSuccess)
+        return error;
+    if (!stream_known(stream))
+        return cudaErrorInvalidResourceHandle;
+    if ((int64_t)shared > function_dynamic_limit(function))
+        return cudaErrorInvalidValue;
+    if ((max_threads > 0 && threads > max_threads) ||
+        !device_has_registers(threads, function_registers(function)))
+        return cudaErrorLaunchOutOfResources;
+    return cudaSuccess;
+}
+
+static cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared,
+                          cudaStream_t stream)
+{
+    struct function *function;
+    cudaError_t error = find_function(&function, host);
+    if (error == cudaSuccess)
+        error = check_launch(function, grid, block, shared, stream);
+    if (error == cudaSuccess)
+        note_ending(launch_kernel(function->kernel, (struct position){grid.x, grid.y, grid.z},
+                                  (struct position){block.x, block.y, block.z}, arguments, shared));
+    return error;
+}
+
+cudaError_t __cudaGetKernel(struct function **kernel, const void *host)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    return leave_runtime(find_function(kernel, host));
+}
+
+cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, void **arguments,
+                               size_t shared, cudaStream_t stream)
+{
+    if (kernel == NULL)
+        return note_error(cudaErrorInvalidDeviceFunction);
+    return cudaLaunchKernel(kernel->host, grid, block, arguments, shared, stream);
+}
+
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl*)
+
+cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arguments,
+                             size_t shared, cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    return leave_runtime(launch(host, grid, block, arguments, shared, stream));
+}
+
+// Of the attributes only those matter that change what a kernel can do: clusters of more than one
+// block and grids that wait for each other are not there.
+static cudaError_t check_attributes(const cudaLaunchConfig_t *config)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == cudaLaunchAttributeCooperative && attribute->val.cooperative != 0)
+            return cudaErrorNotSupported;
+        if (attribute->id == cudaLaunchAttributeClusterDimension &&
+            (attribute->val.clusterDim.x != 1 || attribute->val.clusterDim.y != 1 ||
+             attribute->val.clusterDim.z != 1))
+            return cudaErrorNotSupported;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host,
+                                void **arguments)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (config == NULL)
+        return leave_runtime(cudaErrorInvalidValue);
+    const cudaError_t error = check_attributes(config);
+    if (error != cudaSuccess)
+        return leave_runtime(error);
+    return leave_runtime(launch(host, config->gridDim, config->blockDim, arguments,
+                                config->dynamicSmemBytes, config->stream));
+}
+
+// Blocks run one after the other here, so that a grid that waits for itself would wait for ever:
+// cudaDevAttrCooperativeLaunch is 0.
+cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **arguments,
+                                        size_t shared, cudaStream_t stream)
+{
+    (void)host;
+    (void)grid;
+    (void)block;
+    (void)arguments;
+    (void)shared;
+    (void)stream;
+    return note_error(cudaErrorNotSupported);
+}
