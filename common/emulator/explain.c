@@ -13,7 +13,7 @@
 
 enum {
     WIDTH = 100, // of a line
-    BEFORE_SOURCE = 67,
+    BEFORE_SOURCE = 72,
     SMALL = 1, // percent of the instructions: lines with less are not listed one by one
 };
 
@@ -110,10 +110,10 @@ static void print_traffic(FILE *out, const struct tally *tally, enum traffic tra
 
 static void print_instructions(FILE *out, const struct tally *tally)
 {
-    fprintf(out, "  instructions  %" PRIu64 ":", tally->executed);
-    for (enum work work = WORK_FFMA; work < WORKS; work++)
-        fprintf(out, "%s %.1f %% %s", work > WORK_FFMA ? "," : "",
-                percent(tally->work[work], tally->executed), work_name(work));
+    fprintf(out, "  instructions  %" PRIu64 " of PTX: %.1f %% %s", tally->executed,
+            percent(tally->work[WORK_FFMA], tally->executed), work_name(WORK_FFMA));
+    for (enum work work = WORK_FFMA + 1; work < WORKS; work++)
+        fprintf(out, ", %.1f %s", percent(tally->work[work], tally->executed), work_name(work));
     fprintf(out,
             "\n  divergence    %" PRIu64 " of %" PRIu64
             " branches parted a warp, %.1f %% of lanes idle\n",
@@ -128,11 +128,11 @@ static void print_access(FILE *out, const struct line_access *access)
     fprintf(out, "  %-13s%3d%11" PRIu64 "%s", traffic_name(access->traffic), access->bytes,
             sum->requests, mark_of(sum->trust));
     if (in_shared(access->traffic) && sum->parts > 0)
-        fprintf(out, "%8.2f%10" PRIu64, ratio(sum->parts, sum->requests), sum->conflicts);
+        fprintf(out, "%13.2f%10" PRIu64, ratio(sum->parts, sum->requests), sum->conflicts);
     else if (sum->parts > 0)
-        fprintf(out, "%8.2f%10s", ratio(sum->parts, sum->requests), "");
+        fprintf(out, "%13.2f%10s", ratio(sum->parts, sum->requests), "");
     else
-        fprintf(out, "%18s", "");
+        fprintf(out, "%23s", "");
 }
 
 static void print_source(FILE *out, const struct kernel_counts *kernel, struct place place)
@@ -155,7 +155,7 @@ static int print_line(FILE *out, const struct kernel_counts *kernel, const struc
     int own = 0;
     fprintf(out, "%6d%11" PRIu64, line->place.line, line->tally.executed);
     if (count == 0 || !is_of(&accesses[0], line->place))
-        fprintf(out, "%48s", "");
+        fprintf(out, "%53s", "");
     for (; own < count && is_of(&accesses[own], line->place); own++) {
         if (own > 0)
             fprintf(out, own == 1 ? "%17s" : "\n%17s", "");
@@ -188,8 +188,10 @@ static void print_lines(FILE *out, const struct kernel_counts *kernel, uint64_t 
         }
         if (lines[i].place.file != file) {
             const struct text name = place_file(kernel, lines[i].place);
-            fprintf(out, "\n  line  executed  access, bytes    requests     each conflicts  %.*s\n",
-                    (int)name.length, name.start);
+            fprintf(
+                out,
+                "\n  line   executed  access, bytes     requests   per request conflicts  %.*s\n",
+                (int)name.length, name.start);
             file = lines[i].place.file;
         }
         next += print_line(out, kernel, &lines[i], &accesses[next], access_count - next);

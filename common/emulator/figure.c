@@ -14,7 +14,7 @@
 // In pixels.
 enum {
     LEFT = 62, // of the cells: the lanes' numbers
-    TOP = 92,
+    TOP = 106,
     ROW = 14,       // height of a lane
     BANK = 18,      // width of a bank
     NOTES = 150,    // to the right of the cells
@@ -85,6 +85,20 @@ static double row(int lane)
     return TOP + ROW * lane;
 }
 
+// The lanes' rows, with columns of this width.
+static void grid(FILE *out, int columns, double width)
+{
+    const double whole = width * columns;
+    fprintf(out, "<rect class=\"empty\" x=\"%d\" y=\"%d\" width=\"%g\" height=\"%d\"/>\n", LEFT,
+            TOP, whole, LANES_HEIGHT);
+    fprintf(out, "<path class=\"grid\" fill=\"none\" d=\"");
+    for (int l = 0; l <= LANES; l++)
+        fprintf(out, "M%d %gh%g", LEFT, row(l), whole);
+    for (int i = 0; i <= columns; i++)
+        fprintf(out, "M%g %dv%d", LEFT + width * i, TOP, LANES_HEIGHT);
+    fprintf(out, "\"/>\n");
+}
+
 static bool is_active(const struct figure *f, int lane)
 {
     return f->access->active >> lane & 1;
@@ -146,9 +160,7 @@ static void draw_banks(const struct figure *f)
     word(f->out, "faint", LEFT, TOP - 24, "bank");
     for (int b = 0; b < BANKS; b++)
         number(f->out, "middle tiny", LEFT + BANK * (b + 0.5), TOP - 8, (uint64_t)b);
-    for (int l = 0; l < LANES; l++)
-        for (int b = 0; b < BANKS; b++)
-            cell(f->out, "empty", LEFT + BANK * b, row(l), BANK, ROW);
+    grid(f->out, BANKS, BANK);
     for (int l = 0; l < LANES; l++)
         draw_words(f, &service, l);
     draw_groups(f, &service);
@@ -212,8 +224,6 @@ static void draw_sector(const struct figure *f, const struct sectors *sectors, i
 {
     const double x = LEFT + width * index;
     const int used = BANK_BYTES * __builtin_popcount(sectors->words[index]);
-    for (int l = 0; l < LANES; l++)
-        cell(f->out, "empty", x, row(l), width, ROW);
     for (int i = 0; i < SECTOR_WORDS; i++)
         cell(f->out, sectors->words[index] >> i & 1 ? "first" : "last",
              x + width / SECTOR_WORDS * i, TOP + LANES_HEIGHT + 4, width / SECTOR_WORDS, 8);
@@ -229,6 +239,7 @@ static void draw_sectors(const struct figure *f)
     const double width = even < MOST_WIDE ? even : MOST_WIDE;
     word(f->out, "faint", LEFT, TOP - 24,
          "sector of 32 bytes, counted from the start of the allocation");
+    grid(f->out, sectors.count, width);
     for (int i = 0; i < sectors.count; i++)
         draw_sector(f, &sectors, i, width);
     for (int l = 0; l < LANES; l++) {
