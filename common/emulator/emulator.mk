@@ -33,7 +33,12 @@ $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES)
+# The patterns of lanes that have been counted on the reference GPU.
+build/tests/access_patterns-emulated: build/tests/access_patterns.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+test: $(EMULATED) $(EMULATOR_CASES) build/tests/access_patterns-emulated
 
 -include $(wildcard build/tests/emulator/*.d)
 

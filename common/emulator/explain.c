@@ -110,10 +110,12 @@ static void print_traffic(FILE *out, const struct tally *tally, enum traffic tra
 
 static void print_instructions(FILE *out, const struct tally *tally)
 {
-    fprintf(out, "  instructions  %" PRIu64 " of PTX: %.1f %% %s", tally->executed,
-            percent(tally->work[WORK_FFMA], tally->executed), work_name(WORK_FFMA));
+    fprintf(out, "  instructions  %" PRIu64 " of PTX, %.1f %% of them FFMA\n", tally->executed,
+            percent(tally->work[WORK_FFMA], tally->executed));
+    fprintf(out, "%14s", "");
     for (enum work work = WORK_FFMA + 1; work < WORKS; work++)
-        fprintf(out, ", %.1f %s", percent(tally->work[work], tally->executed), work_name(work));
+        fprintf(out, "%s %.1f %% %s", work > WORK_FFMA + 1 ? "," : "",
+                percent(tally->work[work], tally->executed), work_name(work));
     fprintf(out,
             "\n  divergence    %" PRIu64 " of %" PRIu64
             " branches parted a warp, %.1f %% of lanes idle\n",
@@ -182,7 +184,8 @@ static void print_lines(FILE *out, const struct kernel_counts *kernel, uint64_t 
     uint64_t rest = 0;
     for (int i = 0; i < count; i++) {
         const bool accesses_memory = next < access_count && is_of(&accesses[next], lines[i].place);
-        if (!accesses_memory && percent(lines[i].tally.executed, executed) < SMALL) {
+        if (!accesses_memory &&
+            (lines[i].place.line == 0 || percent(lines[i].tally.executed, executed) < SMALL)) {
             rest += lines[i].tally.executed;
             continue;
         }

@@ -147,6 +147,8 @@ static void add_lines(struct json *json, const struct kernel_counts *kernel)
     const int count = tally_lines(kernel, &lines);
     open_group(json, "lines", '[');
     for (int i = 0; i < count; i++) {
+        if (lines[i].tally.executed == 0)
+            continue;
         open_group(json, NULL, '{');
         add_place(json, kernel, lines[i].place);
         add_work(json, &lines[i].tally);

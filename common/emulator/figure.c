@@ -289,12 +289,10 @@ static void describe_origin(const struct figure *f, char *text, size_t size)
         others += i != access->instruction && count->global.requests + count->shared.requests > 0 &&
                   f->kernel->code->details[i].statement->place.line == place.line;
     }
-    snprintf(text, size,
-             "%.*s:%d, the first %s of %d instruction%s there: %.*s, block (%u,%u,%u), warp %d",
-             (int)file.length, file.start, place.line,
-             access->active == ALL_LANES ? "whole warp" : "access", others + 1,
-             others > 0 ? "s" : "", (int)kernel.length, kernel.start, access->block.x,
-             access->block.y, access->block.z, access->warp);
+    snprintf(text, size, "%.*s:%d, one of %d instruction%s there; %.*s, block (%u,%u,%u), warp %d",
+             (int)file.length, file.start, place.line, others + 1, others > 0 ? "s" : "",
+             (int)kernel.length, kernel.start, access->block.x, access->block.y, access->block.z,
+             access->warp);
 }
 
 static void draw(const struct figure *f)
