@@ -254,6 +254,22 @@ static bool has_dimension(const struct options *options)
            options->size != UNSET;
 }
 
+static bool is_path(const char *path, const char *other)
+{
+    return path != NULL && other != NULL && strcmp(path, other) == 0;
+}
+
+static bool check_figure(struct options *options)
+{
+    if (options->figure != NULL && options->line == UNSET)
+        return refuse(options, "--figure wants --line N, too: the line whose access is drawn");
+    if (options->line != UNSET && options->figure == NULL)
+        return refuse(options, "--line wants --figure FILE.svg, too: what the line is drawn to");
+    if (is_path(options->figure, options->csv) || is_path(options->figure, options->json))
+        return refuse(options, "--figure '%s' is the same file as another output", options->figure);
+    return true;
+}
+
 // What no option can see alone.
 static bool check_together(struct options *options)
 {
@@ -265,14 +281,11 @@ static bool check_together(struct options *options)
         return refuse(options, "--verify-only and --no-verify together leave nothing to do");
     if (options->verify_only && options->power)
         return refuse(options, "--power measures, --verify-only does not: leave one of them out");
-    if (options->figure != NULL && options->line == UNSET)
-        return refuse(options, "--figure wants --line N, too: the line whose access is drawn");
-    if (options->line != UNSET && options->figure == NULL)
-        return refuse(options, "--line wants --figure FILE.svg, too: what the line is drawn to");
     if (options->shared_base != UNSET && options->shared_base % 128 != 0)
         return refuse(options, "--shared-base %" PRId64 " is no multiple of 128",
                       options->shared_base);
-    return check_leading_dimension(options, 'a', options->lda, 'k', largest.k) &&
+    return check_figure(options) &&
+           check_leading_dimension(options, 'a', options->lda, 'k', largest.k) &&
            check_leading_dimension(options, 'b', options->ldb, 'n', largest.n) &&
            check_leading_dimension(options, 'c', options->ldc, 'n', largest.n);
 }
