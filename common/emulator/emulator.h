@@ -17,13 +17,16 @@ extern "C" {
 #endif
 
 enum {
-    EMULATOR_FAULT = 4, // exit code
+    EMULATOR_FAULT = 4,       // exit code
+    EMULATOR_BAD_SETTING = 2, // and that where a setting of the environment makes no sense
 };
 
 // May be changed at any time; a launch reads them when it starts.
 struct emulator_settings {
     const char *program; // what messages start with
-    int capability; // of the modelled GPU, times ten: 90 is sm_90, unless the program needs more
+    // Of the modelled GPU, times ten: 90 is sm_90, unless the program needs more. 0: the newest
+    // that the program has machine code for.
+    int capability;
     int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults

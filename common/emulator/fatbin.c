@@ -98,6 +98,17 @@ int fatbin_lowest_capability(const void *container)
     return lowest;
 }
 
+int fatbin_newest_machine_code(const void *container)
+{
+    const unsigned char *at = NULL;
+    struct entry entry;
+    int newest = 0;
+    while (next_entry(container, &at, &entry))
+        if (entry.kind == KIND_ELF && entry.capability > newest)
+            newest = entry.capability;
+    return newest;
+}
+
 // Cubins ----------------------------------------------------------------------------------------
 
 static const Elf64_Shdr *find_section(const unsigned char *elf, const char *name)

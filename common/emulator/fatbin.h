@@ -12,6 +12,9 @@ char *fatbin_ptx(const void *container, int capability);
 // The lowest capability that the container has PTX for; 0 where it holds none.
 int fatbin_lowest_capability(const void *container);
 
+// The newest capability that the container has machine code for; 0 where it holds none.
+int fatbin_newest_machine_code(const void *container);
+
 // The registers per thread that the container's machine code takes for a kernel, and the bytes of
 // its stack frame; -1 where the container does not say. Of machine code for several GPUs, that
 // which the modelled one would run; and the capability of the one that it was made for, 0 where
