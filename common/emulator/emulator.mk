@@ -40,12 +40,17 @@ $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
+# The patterns of lanes that have been counted on the reference GPU.
+build/tests/access_patterns-emulated: build/tests/access_patterns.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
 # Kernels in PTX for tests that know what each instruction must give.
 build/tests/ptx_runner: build/tests/ptx_runner.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner
+test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner build/tests/access_patterns-emulated
 
 -include $(wildcard build/tests/emulator/*.d)
 
