@@ -121,7 +121,7 @@ def check_candidates(folder):
             tap.ok(result.returncode == 0 and re.search(rf" exact .*  step {step}$", result.stdout, re.M),
                    f"{shape}: step {step} at alignment {alignment}, where the table says so", result.stdout + result.stderr)  # fmt: skip
     result = run_dispatch(folder, table(candidates()[-1]), "-m", "40", "-n", "71", "-k", "36")
-    tap.ok(result.returncode == 0 and result.stdout.endswith("  step 07\n"), "unaligned: step 07, whatever the table says",
+    tap.ok(result.returncode == 0 and "  step 07\n" in result.stdout, "unaligned: step 07, whatever the table says",
            result.stdout + result.stderr)  # fmt: skip
     path = os.path.join(folder, "record.csv")
     run_dispatch(folder, table(("09", 16)), "-s", "64", "--csv", path)
