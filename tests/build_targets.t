@@ -13,7 +13,7 @@ import tap
 
 NO_DEVICE = 3
 MAKE = shutil.which("make")
-TARGETS = "help step07 all test diff07 diffs ptx07 sass07 profile07 sanitize07 matrix lint clean".split()
+TARGETS = "help step07 all libsgemm examples test diff07 diffs ptx07 sass07 profile07 sanitize07 tune matrix lint clean".split()
 
 
 def make(*arguments):
@@ -233,7 +233,7 @@ def check_diff():
 
 
 with tempfile.TemporaryDirectory(prefix="sgemm copy ") as copy:
-    for name in ("Makefile", "common", "steps", "tests"):
+    for name in ("Makefile", "common", "docs", "steps", "tests"):
         source = os.path.join(steps.ROOT, name)
         (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, os.path.join(copy, name))
     check_help()

@@ -182,6 +182,7 @@ struct module {
     struct source_file *files;
     struct pointer *pointers;
     struct scope *globals;
+    const void *container; // where the PTX comes from; NULL where nobody has said
 };
 
 // Functions have addresses, too: so far above everything else, and 16 bytes apart.
