@@ -42,6 +42,9 @@ IDEAS = {
     "08": "16-byte fetches through textures, which answer 0 past the end",
     "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
     "10": "`sgemm()` as BLAS has it: estimates which of 07, 08 and 09 is the quickest, and starts it",
+    "11": "a ring of four pairs of tiles: copies have more than a round to arrive; no bounds in the loop",
+    "14": "what would be the last round of tiles is cut along k: every SM gets an equal share",
+    "16": "the same with tiles of 64x64, for a small C",
 }
 
 
