@@ -8,8 +8,6 @@
 enum {
     SM_PARTS = 4,        // each with a quarter of the registers
     REGISTER_UNIT = 256, // registers of a warp are given out in units of this many
-    SHARED_UNIT = 128,   // and shared memory in units of this many bytes
-    SHARED_UNIT_75 = 256,
 };
 
 // From the CUDA C++ Programming Guide's table of capabilities, and the data sheet of one GPU each.
@@ -24,11 +22,17 @@ static const struct device_model models[] = {
     {120, "emulated sm_120", 170, INT64_C(96) << 20, 1536, 24, 102400, 101376, 2407000},
 };
 
+// A program without kernels has not said what it was built for.
+int device_capability(void)
+{
+    return emulator_settings.capability > 0 ? emulator_settings.capability : 90;
+}
+
 const struct device_model *device_model(void)
 {
     const struct device_model *model = &models[0];
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (models[i].capability <= emulator_settings.capability)
+        if (models[i].capability <= device_capability())
             model = &models[i];
     return model;
 }
@@ -43,6 +47,12 @@ uint64_t device_memory_bytes(void)
 int device_reserved_bytes(void)
 {
     return device_model()->capability < 80 ? 0 : 1024;
+}
+
+// Shared memory is given out in units of this many bytes.
+static int shared_unit(void)
+{
+    return device_model()->capability < 80 ? 256 : 128;
 }
 
 static int round_up(int value, int unit)
@@ -73,7 +83,7 @@ int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes)
     const struct device_model *model = device_model();
     const int warps = warps_of(threads);
     const int of_warp = round_up(registers * WARP_THREADS, REGISTER_UNIT);
-    const int unit = model->capability < 80 ? SHARED_UNIT_75 : SHARED_UNIT;
+    const int unit = shared_unit();
     const int64_t shared = (shared_bytes + device_reserved_bytes() + unit - 1) / unit * unit;
     if (threads > MAX_BLOCK_THREADS || !device_has_registers(threads, registers) ||
         shared_bytes > model->block_shared_bytes)
@@ -82,4 +92,10 @@ int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes)
     if (of_warp > 0)
         blocks = smaller(blocks, SM_REGISTERS / SM_PARTS / of_warp * SM_PARTS / warps);
     return shared > 0 ? smaller(blocks, model->sm_shared_bytes / shared) : blocks;
+}
+
+int64_t device_shared_share(int blocks)
+{
+    const int64_t share = device_model()->sm_shared_bytes / blocks;
+    return share / shared_unit() * shared_unit() - device_reserved_bytes();
 }

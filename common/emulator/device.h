@@ -31,6 +31,9 @@ struct device_model {
     int clock_khz;
 };
 
+// The modelled GPU's capability, times ten.
+int device_capability(void);
+
 // The model with the greatest capability that is not above the settings'.
 const struct device_model *device_model(void);
 
@@ -46,5 +49,8 @@ bool device_has_registers(int threads, int registers);
 // How many blocks of this many threads, registers per thread and bytes of shared memory fit on an
 // SM.
 int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes);
+
+// The shared memory that each of so many blocks on an SM can have.
+int64_t device_shared_share(int blocks);
 
 #endif

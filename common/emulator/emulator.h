@@ -10,19 +10,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-    EMULATOR_FAULT = 4, // exit code
+    EMULATOR_FAULT = 4,       // exit code
+    EMULATOR_BAD_SETTING = 2, // and that where a setting of the environment makes no sense
 };
 
 // May be changed at any time; a launch reads them when it starts.
 struct emulator_settings {
     const char *program; // what messages start with
-    int capability; // of the modelled GPU, times ten: 90 is sm_90, unless the program needs more
+    // Of the modelled GPU, times ten: 90 is sm_90, unless the program needs more. 0: the newest
+    // that the program has machine code for.
+    int capability;
     int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults
@@ -45,6 +49,19 @@ void emulator_check_leaks(void);
 
 // Forgets what has been counted: kernels launched from here on are counted anew.
 void emulator_clear_counts(void);
+
+// Prints what the kernels launched since then have done: for each kernel what it takes of an SM,
+// its instructions and its accesses; with `lines`, also by line of the source.
+void emulator_print_counts(FILE *out, bool lines);
+
+// Writes the same as a JSON array, an object a kernel (docs/emulator.md lists its fields). Every
+// line but the first begins with `indent`.
+void emulator_write_counts(FILE *out, const char *indent);
+
+// Draws, as SVG, what one warp's access in line emulator_settings.figure_line of the source
+// touches: of the accesses counted since then the first by a whole warp, or else by the most lanes.
+// False where there is none: `problem`, room for `size` bytes, then says so.
+bool emulator_draw(FILE *out, char *problem, size_t size);
 
 // Warp instructions executed by all launches so far.
 uint64_t emulator_warp_instructions(void);

@@ -1,7 +1,9 @@
 # The emulator, and for each program its twin in build/ that runs on it: the same objects, linked with
 # the emulator's in place of the CUDA runtime and cuBLAS. Included by the Makefile.
 
-EMULATOR := $(patsubst %.c,build/%.o,$(wildcard common/emulator/*.c))
+# Programs of emucc's have their settings from the environment, all others have them from options.
+ENVIRONMENT := build/common/emulator/environment.o
+EMULATOR := $(filter-out $(ENVIRONMENT),$(patsubst %.c,build/%.o,$(wildcard common/emulator/*.c)))
 EMULATED := $(PROGRAMS:%=build/%-emulated)
 EMULATED_LIBRARIES := -ldl -lpthread -lm
 
@@ -14,6 +16,11 @@ $(EMULATED): build/step%-emulated: $$(call objects_of,%) build/common/main-step%
 		build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+# What emucc links a program of one's own with.
+build/emulator.a: $(EMULATOR) $(ENVIRONMENT)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 # A program starts its twin where there is no GPU.
 $(PROGRAMS): step%: | build/step%-emulated
@@ -33,7 +40,17 @@ $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES)
+# The patterns of lanes that have been counted on the reference GPU.
+build/tests/access_patterns-emulated: build/tests/access_patterns.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+# Kernels in PTX for tests that know what each instruction must give.
+build/tests/ptx_runner: build/tests/ptx_runner.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner build/tests/access_patterns-emulated
 
 -include $(wildcard build/tests/emulator/*.d)
 
@@ -46,7 +63,6 @@ mutations: $(MUTATIONS)
 build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
 
-step_of = $(firstword $(subst -, ,$(notdir $1)))
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "device.h"
-#include "emulator.h"
 #include "memory.h"
 #include "runtime.h"
 #include "texture.h"
@@ -85,8 +84,8 @@ static bool find_attribute(enum cudaDeviceAttr attribute, int *value)
         enum cudaDeviceAttr attribute;
         int value;
     } attributes[] = {
-        {cudaDevAttrComputeCapabilityMajor, emulator_settings.capability / 10},
-        {cudaDevAttrComputeCapabilityMinor, emulator_settings.capability % 10},
+        {cudaDevAttrComputeCapabilityMajor, device_capability() / 10},
+        {cudaDevAttrComputeCapabilityMinor, device_capability() % 10},
         {cudaDevAttrMultiProcessorCount, model->sms},
         {cudaDevAttrL2CacheSize, (int)model->l2_bytes},
         {cudaDevAttrMaxGridDimX, MAX_GRID_X},
@@ -158,8 +157,8 @@ static void set_limits(struct cudaDeviceProp *properties)
 static void set_model(struct cudaDeviceProp *properties, const struct device_model *model)
 {
     snprintf(properties->name, sizeof properties->name, "%s", model->name);
-    properties->major = emulator_settings.capability / 10;
-    properties->minor = emulator_settings.capability % 10;
+    properties->major = device_capability() / 10;
+    properties->minor = device_capability() % 10;
     properties->multiProcessorCount = model->sms;
     properties->l2CacheSize = (int)model->l2_bytes;
     properties->maxThreadsPerMultiProcessor = model->sm_threads;

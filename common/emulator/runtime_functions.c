@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "device.h"
-#include "emulator.h"
 #include "runtime.h"
 
 int64_t function_dynamic_limit(const struct function *function)
@@ -28,7 +27,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     attributes->maxThreadsPerBlock =
         function->kernel->max_threads > 0 ? function->kernel->max_threads : MAX_BLOCK_THREADS;
     attributes->numRegs = function_registers(function);
-    attributes->ptxVersion = attributes->binaryVersion = emulator_settings.capability;
+    attributes->ptxVersion = attributes->binaryVersion = device_capability();
     attributes->maxDynamicSharedSizeBytes = (int)function_dynamic_limit(function);
     attributes->preferredShmemCarveout = function->carveout;
     return leave_runtime(cudaSuccess);
@@ -123,9 +122,10 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic, const voi
     const cudaError_t error = find_function(&function, host);
     if (error != cudaSuccess)
         return leave_runtime(error);
-    int64_t bytes = function_dynamic_limit(function);
-    while (bytes > 0 && blocks_per_sm(function, threads, (size_t)bytes) < blocks)
-        bytes--;
-    *dynamic = (size_t)bytes;
+    const int64_t limit = function_dynamic_limit(function);
+    const int64_t share = device_shared_share(blocks) - (int64_t)function->kernel->shared_bytes;
+    *dynamic = share <= 0 ? 0 : (size_t)(share < limit ? share : limit);
+    if (blocks_per_sm(function, threads, *dynamic) < blocks)
+        return leave_runtime(cudaErrorInvalidValue);
     return leave_runtime(cudaSuccess);
 }

@@ -98,6 +98,8 @@ void **__cudaRegisterFatBinary(void *wrapper)
     };
     struct image *image = zeroed(1, sizeof *image);
     image->container = ((struct wrapper *)wrapper)->container;
+    if (emulator_settings.capability == 0)
+        emulator_settings.capability = fatbin_newest_machine_code(image->container);
     // A program that was built for a newer GPU than the model gets a model that it runs on.
     const int lowest = fatbin_lowest_capability(image->container);
     if (lowest > emulator_settings.capability)
@@ -172,6 +174,7 @@ static cudaError_t load(struct image *image)
     if (ptx == NULL)
         return cudaErrorNoKernelImageForDevice;
     image->module = parse_module(ptx);
+    image->module->container = image->container;
     return cudaSuccess;
 }
 
