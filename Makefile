@@ -54,6 +54,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
+##   make tune         what sgemm() chooses from, measured into build/tune/table.tsv (TUNE=build/tune)
 ##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
 ##
 ## Checking:
