@@ -3,7 +3,6 @@
 // memory and blocks, as a GPU has said (the modelled one).
 #include <cuda_occupancy.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emulator/device.h"
@@ -53,7 +52,9 @@ static int toolkit_blocks(const cudaOccDeviceProp *properties, int threads, int 
 
 static int below(int limit)
 {
-    return rand() % limit; // NOLINT(cert-msc30-c): any numbers will do
+    static uint64_t state = 1;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)((state >> 33) % (uint64_t)limit);
 }
 
 static void compare_with_toolkit(int capability)
