@@ -67,6 +67,18 @@ METRICS = {
     "ready": ("ready, but another was issued", "", stalled("not_selected"), 2),
 }  # fmt: skip
 
+# Kinds of machine instructions; the last takes what is left.
+KINDS = {
+    "multiply-adds (FFMA)": ["FFMA"],
+    "loads from shared memory": ["LDS"],
+    "stores to shared memory": ["STS"],
+    "loads from global memory, copies, texture fetches": ["LDG", "LDGSTS", "TLD"],
+    "integers and addresses": "IADD3 IMAD LEA LOP3 SHF SEL VIMNMX UIADD3 UIMAD ULOP3 USEL".split(),
+    "comparisons": "ISETP PLOP3 UISETP".split(),
+    "moves between registers": "MOV CS2R HFMA2 UMOV".split(),
+    "branches, barriers and the rest": [],
+}
+
 
 class KeepOld(Exception):
     """This block cannot be made here: what stands there stays."""
@@ -152,7 +164,28 @@ def record(name, column, size="4096"):
     return measured.runs(name, size)[0][column]
 
 
-VALUES = (rate, ratio, cublas, faster, times, count, loop, per_request, lines, record)
+def watts(step):
+    """Watts at m = n = k = 4096, in a phase of launches back to back."""
+    return f"{float(power_record(step)['power_w']):.0f}"
+
+
+def gflops_per_watt(step):
+    """GFLOP/s for each watt in that phase, and cuBLAS's in the same run."""
+    return f"{float(power_record(step)['gflops_per_w']):.1f}"
+
+
+def cublas_gflops_per_watt(step):
+    return f"{float(power_record(step)['cublas_gflops_per_w']):.1f}"
+
+
+def power_record(step):
+    for row in measured.records():
+        if int(row["step"]) == int(step) and row["power_w"]:
+            return row
+    raise measured.NotMeasured(f"no power of step {step}")
+
+
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -252,16 +285,19 @@ def counters(*names):
 
 
 def loops(*names):
-    """The instructions of main loops, for each FFMA."""
-    out = [
-        row(["main loop, for sm_90", "all", "FFMA", "shared loads", "shared stores", "global loads", "others", "not FFMA, for each FFMA"]),
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]  # fmt: skip
-    for name in names:
-        kinds = [int(loop(name, kind)) for kind in ("all", "FFMA", "LDS", "STS")]
-        fetches = sum(int(loop(name, kind)) for kind in ("LDG", "LDGSTS", "TLD"))
-        rest = 2 * kinds[0] - sum(kinds) - fetches
-        out.append(row([name_of(name)] + list(map(str, kinds + [fetches, rest])) + [loop(name, "others")]))
+    """The instructions of main loops by kind: steps or experiments as columns."""
+    counted = [measured.loop(name) for name in names]
+    out = [row(["main loop, for sm_90"] + list(map(name_of, names))), "|---|" + "--:|" * len(names)]
+    rest = [dict(loop) for loop in counted]
+    for kind, operations in KINDS.items():
+        sums = []
+        for left in rest:
+            mine = [op for op in left if op.split(".")[0] in operations or not operations]
+            sums.append(sum(left.pop(op) for op in mine))
+        if any(sums):
+            out.append(row([kind] + list(map(str, sums))))
+    out.append(row(["all"] + [str(sum(loop.values())) for loop in counted]))
+    out.append(row(["for each FFMA, others"] + [loop(name, "others") for name in names]))
     return "\n".join(out)
 
 
