@@ -58,13 +58,15 @@ METRICS = {
     "store_bytes": ("bytes used of a sector stored", "of 32", lambda c: c["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"], 0),
     "shared_loads": ("shared loads", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
     "shared_stores": ("shared stores", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
+    "load_conflicts": ("of them bank conflicts", "million", millions(f"{L1}data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"), 1),
+    "store_conflicts": ("of them bank conflicts", "million", millions(f"{L1}data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"), 1),
     "copies": ("cp.async", "million instructions", millions("smsp__inst_executed_op_ldgsts.sum"), 1),
     "wait_global": ("warps waiting for global memory", "for each instruction issued", stalled("long_scoreboard"), 2),
-    "wait_shared": ("for shared memory", "", stalled("short_scoreboard"), 2),
-    "wait_barrier": ("at a barrier", "", stalled("barrier"), 2),
-    "wait_dispatch": ("for the dispatch of an instruction", "", stalled("dispatch_stall"), 2),
-    "wait_pipe": ("for the FMA pipe", "", stalled("math_pipe_throttle"), 2),
-    "ready": ("ready, but another was issued", "", stalled("not_selected"), 2),
+    "wait_shared": ("warps waiting for shared memory", "for each instruction issued", stalled("short_scoreboard"), 2),
+    "wait_barrier": ("warps waiting at a barrier", "for each instruction issued", stalled("barrier"), 2),
+    "wait_dispatch": ("warps waiting for the dispatch of an instruction", "for each instruction issued", stalled("dispatch_stall"), 2),
+    "wait_pipe": ("warps waiting for the FMA pipe", "for each instruction issued", stalled("math_pipe_throttle"), 2),
+    "ready": ("warps that are ready while another issues", "for each instruction issued", stalled("not_selected"), 2),
 }  # fmt: skip
 
 # Kinds of machine instructions; the last takes what is left.
@@ -147,6 +149,11 @@ def loop(name, what, kernel=None):
     return str(sum(n for op, n in counted.items() if op == what or op.startswith(what + ".")))
 
 
+def fewer(name, base):
+    """By how much the main loop of `name` is shorter than that of `base`."""
+    return f"{100 * (1 - int(loop(name, 'all')) / int(loop(base, 'all'))):.1f} %"
+
+
 def per_request(step, way):
     """Wavefronts of a shared load, "ld", or store, "st", on the average, at 256x384x64."""
     found = measured.small_counts(step, 256, 384, 64)
@@ -185,7 +192,7 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, per_request, lines, record)
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, fewer, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -225,6 +232,11 @@ def row(cells):
     return "| " + " | ".join(cells) + " |"
 
 
+def change(name, base, size):
+    percent = round(100 * (measured.rate(name, size) / measured.rate(base, size) - 1))
+    return f"{percent:+d} %" if percent else "0 %"
+
+
 def try_rate(name, size):
     try:
         return f"{measured.rate(name, size):.1f}"
@@ -258,7 +270,7 @@ def gained(step):
     base = base_of(step)
     out = rates(*([base] if base else []), step).splitlines()
     if base:
-        changes = [f"{100 * (measured.rate(step, s) / measured.rate(base, s) - 1):+.0f} %" for s in SIZES]
+        changes = [change(step, base, size) for size in SIZES]
         out.append(row(["change"] + changes + ["", "", ""]))
     out.append(row(["cuBLAS"] + [cublas(step, size) for size in SIZES] + ["", "", ""]))
     of_cublas = [ratio(step, size) for size in SIZES]

@@ -131,11 +131,13 @@ static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const flo
 // Two blocks on a multiprocessor at a time: at most 128 registers a thread.
 static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm problem)
 {
+    // [buffers]
     __shared__ union {
         struct tiles tiles[2];
         float staged[THREADS / 32][16][STAGED_LD]; // 16 rows of 32 a warp, after the loop
     } shared;
     struct tiles *const tiles = shared.tiles;
+    // [/buffers]
 
     // [tile]
     // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.

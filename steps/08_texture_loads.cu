@@ -198,12 +198,14 @@ struct textures {
 static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool textured,
                                                     struct textures textures)
 {
+    // [buffers]
     __shared__ union {
         struct tiles tiles[2];
         float staged[THREADS / 32][16][STAGED_LD]; // 16 rows of 32 a warp, after the loop
     } shared;
     const unsigned first = (unsigned)__cvta_generic_to_shared(&shared.tiles[0]);
     const unsigned second = (unsigned)__cvta_generic_to_shared(&shared.tiles[1]);
+    // [/buffers]
 
     // [tile]
     // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.

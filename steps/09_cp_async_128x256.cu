@@ -165,12 +165,14 @@ static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const flo
 // Computes one tile. aligned is a constant where this is called, so that each kernel holds one way.
 static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool aligned)
 {
+    // [buffers]
     __shared__ union {
         struct tiles tiles[2];
         float staged[THREADS / 32][16][STAGED_LD]; // 16 rows of 32 a warp, after the loop
     } shared;
     const unsigned first = (unsigned)__cvta_generic_to_shared(&shared.tiles[0]);
     const unsigned second = (unsigned)__cvta_generic_to_shared(&shared.tiles[1]);
+    // [/buffers]
 
     // [tile]
     // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
