@@ -38,6 +38,8 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ## Programs (07 stands for any step):
 ##   make step07       build ./step07
 ##   make all          build all steps
+##   make libsgemm     build build/libsgemm.a: sgemm() for your own programs (common/sgemm.h)
+##   make examples     build the programs in docs/examples, which use it
 ##   make clean        remove everything that was built
 ##
 ## Comparing and reading:
@@ -52,6 +54,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
+##   make tune         what sgemm() chooses from, measured into build/tune/table.tsv (TUNE=build/tune)
 ##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
 ##
 ## Checking:
@@ -216,9 +219,10 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 include common/emulator/emulator.mk
+include common/library/library.mk
 include docs/variants.mk
 
--include $(wildcard build/*/*.d build/common/library/*.d build/sanitized/*/*.d build/debug/*/*.d)
+-include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
 # Before anything that is built in the same run.
 $(if $(filter clean,$(MAKECMDGOALS)),.NOTPARALLEL:)
@@ -320,9 +324,10 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
-	common/emulator/*.inc tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
+	common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
 	tests/emulator/programs/*.cu steps/*.cu)
-TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c tests/*.c) # and the headers that they include
+# And the headers that they include.
+TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run common/emulator/emucc $(wildcard tests/*.sh)
 docs: $(VARIANT_TWINS) $(EMULATED)

@@ -71,7 +71,7 @@ fi
 run machine sh -c "date -u +%FT%TZ; nvidia-smi; '$tools/nvcc' --version"
 for phase in $phases; do
     [ "$phase" = variants ] && variants "$@"
-    [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t
+    [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t tests/gpu_library.t
     [ "$phase" = patterns ] && "$tools/nvcc" -o build/access_patterns tests/access_patterns.cu &&
         run patterns python3 tests/access_patterns.py build/access_patterns \
             "$out/access_patterns.csv" "$tools"

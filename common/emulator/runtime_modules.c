@@ -174,6 +174,7 @@ static cudaError_t load(struct image *image)
     if (ptx == NULL)
         return cudaErrorNoKernelImageForDevice;
     image->module = parse_module(ptx);
+    image->module->container = image->container;
     return cudaSuccess;
 }
 
