@@ -1,9 +1,11 @@
 """What the chapters take from steps, results and the emulator: the blocks and values that
 docs/generate.py fills in."""
 
+import json
 import os
 import re
 import subprocess
+import tempfile
 import textwrap
 
 import measured
@@ -350,13 +352,54 @@ def attempt(name):
     return f"{hunks(name)}\n\n```text\n" + "\n".join(said) + "\n```"
 
 
+def twin(name):
+    """The program that runs a step or an experiment on the emulator, from the root."""
+    path = f"build/step{name}-emulated" if name.isdigit() else f"build/variants/{name}-emulated"
+    if not built_here() or not os.path.exists(os.path.join(steps.ROOT, path)):
+        raise KeepOld
+    return path
+
+
+def accesses(name, size):
+    """{kind: its counts} of one product of a step or an experiment on the emulator."""
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+        command = [twin(name), "-s", size, "--json", file.name]
+        subprocess.run(command, cwd=steps.ROOT, stdout=subprocess.DEVNULL, check=True, timeout=variants.SECONDS)
+        kernels = json.load(file)["records"][0]["counters"]
+    return {access["kind"]: access for access in kernels[0]["accesses"]}
+
+
+def counted(size, *names):
+    """What the emulator counts for steps and experiments: requests, and what one of them costs."""
+    found = {name: accesses(name, size) for name in names}
+    out = [row([f"counted at m = n = k = {size}"] + list(map(name_of, names)) + [""])]
+    out.append("|---|" + "--:|" * len(names) + "---|")
+    marked = False
+    for kind in ("global load", "global store", "texture load", "shared load", "shared store"):
+        requests = [found[name].get(kind, {}).get("requests", 0) for name in names]
+        if not any(requests):
+            continue
+        joined = ["~" * (found[name].get(kind, {}).get("on_gpu") == "may be fewer") for name in names]
+        out.append(row([f"{kind}s"] + [f"{n or ''}{tilde}" for n, tilde in zip(requests, joined)] + ["requests"]))
+        unit = "wavefronts" if kind.startswith("shared") else "sectors"
+        costs = [f"{found[n][kind][unit] / r:.1f}" if r else "" for n, r in zip(names, requests)]
+        out.append(row([""] + costs + [f"{unit} a request"]))
+        marked |= any(joined)
+    note = "\n\n~ of the PTX: the assembler may join such accesses into fewer, wider ones."
+    return "\n".join(out) + note * marked
+
+
+def draw(step, pattern):
+    """The command that draws what a warp touches in the first line of a step that has this in it."""
+    numbered = enumerate(steps.text(steps.sources()[step]).splitlines(), 1)
+    number = next(number for number, line in numbered if re.search(pattern, line))
+    return f"```sh\n./step{step} --emulate -s 128 --line {number} --figure build/access-{step}.svg\n```"
+
+
 def emulator(step, *options):
     """What a step prints on the emulator."""
-    program = os.path.join("build", f"step{step}-emulated")
-    if not built_here() or not os.path.exists(os.path.join(steps.ROOT, program)):
-        raise KeepOld
     result = subprocess.run(
-        [program, *options], cwd=steps.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60
+        [twin(step), *options], cwd=steps.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60
     )
     text = "\n".join(line.rstrip() for line in result.stdout.splitlines())
     return f"```text\n$ ./step{step} --emulate {' '.join(options)}\n{text}\n```"
@@ -369,4 +412,4 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, emulator, figure)
+BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, figure)
