@@ -145,8 +145,8 @@ static __device__ void copy_b(unsigned tiles, const float *b, const int64_t from
             copy4(b_address(tiles, threadIdx.x / B_APART, threadIdx.x % B_APART * 4 + B_APART * i),
                   &b[from[i]], inside ? 16 : 0);
         else
-            copy1(b_address(tiles, threadIdx.x / B_APART, threadIdx.x % B_APART + B_APART * i), &b[from[i]],
-                  inside ? 4 : 0);
+            copy1(b_address(tiles, threadIdx.x / B_APART, threadIdx.x % B_APART + B_APART * i),
+                  &b[from[i]], inside ? 4 : 0);
     }
 }
 // [/copy]
