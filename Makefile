@@ -61,6 +61,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make test         everything that this machine can run
 ##   make lint         formatting and static analysis, warnings are errors
 ##   make docs         regenerate the documents' tables, listings, figures and chart
+##   make site         the documents as a website, build/site/html/index.html
 ##
 ## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
 ##   NVCC=/path/to/nvcc  CUDA_HOME=/path/to/cuda  DEBUG=1 (-G)  V=1 (show commands)  -j4 (parallel)
@@ -96,7 +97,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean site diff%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -196,7 +197,7 @@ say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
 
 # ---------------------------------------------------------------------------- programs
 
-.PHONY: help all clean test lint docs diffs matrix gpu FORCE
+.PHONY: help all clean test lint docs site diffs matrix gpu FORCE
 all: $(PROGRAMS)
 
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
@@ -325,11 +326,11 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
 	common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
-	tests/emulator/programs/*.cu steps/*.cu)
+	tests/emulator/programs/*.cu steps/*.cu docs/listings/*.cu)
 # And the headers that they include.
 TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
-SCRIPTS := .ci/run common/emulator/emucc $(wildcard tests/*.sh)
+SCRIPTS := .ci/run $(wildcard .devcontainer/*.sh) common/emulator/emucc $(wildcard tests/*.sh)
 docs: $(VARIANT_TWINS) $(EMULATED)
 	@$(call need,python3,python3)
 	@$(call need,gnuplot,gnuplot-nox)
@@ -338,6 +339,20 @@ docs: $(VARIANT_TWINS) $(EMULATED)
 	$(Q)CUOBJDUMP='$(CUOBJDUMP)' python3 docs/listings.py || [ $$? = 77 ]
 	$(Q)python3 docs/generate.py
 	$(Q)gnuplot docs/ladder.gp >docs/ladder.svg
+
+# The generator of the website is installed in a folder of its own, at the first call.
+ZENSICAL := build/site-venv/bin/zensical
+site: $(ZENSICAL)
+	$(Q)python3 docs/site.py '$(abspath $<)'
+
+$(ZENSICAL): docs/site-requirements.txt
+	@$(call need,python3,python3)
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "make site needs python3's venv (package: python3-venv)" >&2; exit 1; }
+	$(call say,PIP,$<)
+	$(Q)python3 -m venv build/site-venv
+	$(Q)build/site-venv/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
 
 lint:
 	@$(call need,clang-format,clang-format)

@@ -1,7 +1,7 @@
 """tune.py FOLDER CANDIDATE...: measures what sgemm() chooses from, on this GPU.
 
-A candidate is a step and the alignment that it is for: 07:4, 09:16. Each is measured three times by
-its own program: with one tile on every SM, with four, and with four that are short in k. From that come
+A candidate is a step and the alignments of A, B and C that it is for: 07:4:4:4, 09:4:16:4. Each is
+measured three times by its own program: with one tile on every SM, with four, and with four that are short in k. From that come
 its speeds (struct speed in common/library/handle.h), which FOLDER/table.tsv keeps for
 sgemm_load_table() and for SGEMM_TABLE=FOLDER/table.tsv ./step10. Then sgemm() runs with that table
 beside the candidates, at sizes that none of it was measured at.
@@ -90,8 +90,9 @@ def measure(name, step, m, n, k, *options, table=None):
 
 
 def shapes(tile_m, tile_n, sms):
-    """{kind: (m, n, k)}: a tile for each SM in a matrix that is about square, and four times as many."""
-    down = max(1, min(sms, round(math.sqrt(sms * tile_n / tile_m))))
+    """{kind: (m, n, k)}: a tile for each SM in a matrix about as high as wide, and four times as many."""
+    divisors = [down for down in range(1, sms + 1) if sms % down == 0]
+    down = min(divisors, key=lambda down: abs(math.log(tile_m * down / (tile_n * sms / down))))
     m, n = tile_m * down, tile_n * (sms // down)
     return {"alone": (m, n, TERMS), "full": (2 * m, 2 * n, TERMS), "short": (2 * m, 2 * n, FEW_TERMS)}
 
@@ -112,25 +113,25 @@ def measure_all(candidates, records):
     """{candidate: speeds} of those that this device can run. Adds to the records."""
     speeds = {}
     print("MFLOP/s of an SM with one block, and of a full one; what a tile takes more, in terms of k")
-    print(f"step {'alignment':>10} {'alone':>10} {'full':>10} {'overhead':>10}", flush=True)
+    print(f"step {'alignments':>11} {'alone':>10} {'full':>10} {'overhead':>10}", flush=True)
     for candidate in candidates:
-        step, alignment = candidate.split(":")
+        step, alignments = candidate.split(":", 1)
         found = measure_candidate(candidate, unaligned=candidate not in aligned(candidates))
         if found is None:
-            print(f"{step:4} {alignment:>10}  this device cannot run it", flush=True)
+            print(f"{step:4} {alignments:>11}  this device cannot run it", flush=True)
             continue
         speeds[candidate] = fit(**found)
         records.update({(candidate, kind): record for kind, record in found.items()})
-        print(f"{step:4} {alignment:>10}", *(f"{number:>10}" for number in speeds[candidate]), flush=True)
+        print(f"{step:4} {alignments:>11}", *(f"{number:>10}" for number in speeds[candidate]), flush=True)
     return speeds
 
 
 def aligned(candidates):
-    """Of each step the candidate for the largest alignment: what it runs on aligned matrices."""
+    """Of each step the candidate for the largest alignments: what it runs on aligned matrices."""
     best = {}
-    for candidate in sorted(candidates, key=lambda each: int(each.split(":")[1])):
+    for candidate in sorted(candidates, key=lambda each: sum(map(int, each.split(":")[1:]))):
         best[candidate.split(":")[0]] = candidate
-    return list(best.values())
+    return [candidate for candidate in candidates if candidate in best.values()]
 
 
 def compare(candidates, table, records):
@@ -169,7 +170,7 @@ def table_text(speeds, record):
         f"# {record['device']}, driver {record['driver']}, CUDA {record['cuda']}, {record['date'][:10]}",
         "# compute capability times ten, SMs",
         f"device\t{record['compute_capability_x10']}\t{record['sms']}",
-        "# step, alignment, MFLOP/s of an SM with one block, of a full one, overhead in terms of k",
+        "# step, alignments of A, B and C, MFLOP/s of an SM with one block, of a full one, overhead in terms",
     ]
     lines += ["\t".join([*candidate.split(":"), *map(str, speed)]) for candidate, speed in speeds.items()]
     return "\n".join(lines) + "\n"

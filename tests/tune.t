@@ -19,7 +19,7 @@ import measured  # noqa: E402
 
 # What `make tune` has not left records of, in tune.csv, is from the ladder's at these m, n and k.
 KINDS = {"alone": (1024, 1024, 1024), "full": (4096, 4096, 4096), "short": (4096, 4096, 128)}
-BUILT_IN = re.compile(r"^    \{&step(\d\d), (\d+), \{(\d+), (\d+), (\d+)\}\},$", re.M)
+BUILT_IN = re.compile(r"^    \{&step(\d\d), \{(\d+), (\d+), (\d+)\}, \{(\d+), (\d+), (\d+)\}\},$", re.M)
 
 # Stand-ins: alone, full and overhead of each step, on a GPU of 132 SMs.
 SPEEDS = {"07": (300000, 360000, 33), "08": (330000, 350000, 35), "09": (390000, 400000, 50)}
@@ -45,7 +45,7 @@ with open(sys.argv[sys.argv.index("--csv") + 1], "w") as file:
     writer.writeheader()
     writer.writerow(row)
 '''  # fmt: skip
-CANDIDATES = ("07:4", "08:512", "09:16", "09:4")
+CANDIDATES = ("07:4:4:4", "08:512:512:4", "09:4:16:4", "09:4:4:4")
 
 
 def tuned_records(candidate):
@@ -61,10 +61,10 @@ def ladder_records(step):
 
 
 def check_built_in():
-    for step, alignment, *built_in in BUILT_IN.findall(steps.text(steps.sources()["10"])):
-        fitted = tune.fit(**(tuned_records(f"{step}:{alignment}") or ladder_records(step)))
-        tap.ok(list(map(str, fitted)) == built_in,
-               f"step {step} at alignment {alignment}: built in is what its records give, {fitted}", built_in)  # fmt: skip
+    for step, a, b, c, *built_in in BUILT_IN.findall(steps.text(steps.sources()["10"])):
+        candidate = f"{step}:{a}:{b}:{c}"
+        fitted = tune.fit(**(tuned_records(candidate) or ladder_records(step)))
+        tap.ok(list(map(str, fitted)) == built_in, f"{candidate}: built in is what its records give, {fitted}", built_in)
 
 
 def write_stand_in(step, code=0, complaint=""):
@@ -94,13 +94,10 @@ def check_tune():
     for step in ("07", "08", "09", "10"):
         write_stand_in(step)
     result, first = run()
+    speeds = (SPEEDS["07"], SPEEDS["08"], SPEEDS["09"], (195000, 200000, 50))
     wanted = [["device", "90", "132"]] + [
-        [step, alignment, *map(str, speed)]
-        for step, alignment, speed in (
-            ("07", "4", SPEEDS["07"]), ("08", "512", SPEEDS["08"]), ("09", "16", SPEEDS["09"]),
-            ("09", "4", (195000, 200000, 50)),
-        )
-    ]  # fmt: skip
+        [*candidate.split(":"), *map(str, speed)] for candidate, speed in zip(CANDIDATES, speeds)
+    ]
     tap.ok(result.returncode == 0 and table() == wanted, "the table has the speeds of the stand-ins", f"{result.stderr}\n{table()}")
     tap.ok(all("--offset 1,1,1" not in line or line.startswith("09 ") for line in first), "only what has an aligned twin is unaligned")
     tap.ok(all(("table.tsv" in line) == line.startswith("10 ") for line in first), "sgemm() alone runs with the table")
@@ -113,8 +110,8 @@ def check_tune():
 
     result, again = run()
     tap.ok(result.returncode == 0 and not again, "nothing is measured twice", again)
-    os.remove(os.path.join(folder, "out", "09-16-full.csv"))
-    with open(os.path.join(folder, "out", "07-4-short.csv"), "w", encoding="utf-8") as file:
+    os.remove(os.path.join(folder, "out", "09-4-16-4-full.csv"))
+    with open(os.path.join(folder, "out", "07-4-4-4-short.csv"), "w", encoding="utf-8") as file:
         file.write("m,n,k,median_ms\n")
     result, again = run()
     tap.ok(result.returncode == 0 and len(again) == 2 and table() == wanted, "what was interrupted goes on", again)

@@ -50,7 +50,13 @@ build/tests/ptx_runner: build/tests/ptx_runner.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner build/tests/access_patterns-emulated
+# What the emulator takes the hardware to do; and its occupancy arithmetic, beside the toolkit's.
+build/tests/emulator_facts: build/tests/emulator_facts.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner build/tests/access_patterns-emulated \
+	build/tests/emulator_facts
 
 -include $(wildcard build/tests/emulator/*.d)
 
