@@ -257,13 +257,16 @@ static __device__ bool combine(float accumulator[THREAD_M][THREAD_N], struct wor
     for (int x = 0; x < THREAD_M * THREAD_N; x++)
         workspace->sums[blockIdx.x][blockIdx.x == from][x][thread] =
             accumulator[x / THREAD_N][x % THREAD_N];
-    // lab: count this part; go on only in the last block (about 6 lines)
-    __threadfence(); // the sums are there for all before the part counts
-    __syncthreads();
-    const bool last = thread == 0 && atomicInc(&workspace->finished[from], to - from) == to - from;
-    if (!__syncthreads_or(last)) // the count is then 0 again, for the next launch
+    // lab: count this part; go on only in the last block (about 7 lines)
+    __syncthreads(); // this block's sums are written
+    bool last = false;
+    if (thread == 0) {
+        __threadfence(); // and there for all before the part counts
+        last = atomicInc(&workspace->finished[from], to - from) == to - from; // then it is 0 again
+        __threadfence(); // and nothing is read before it has been counted
+    }
+    if (!__syncthreads_or(last))
         return false;
-    __threadfence(); // and nothing is read before it has been counted
     // end lab
     for (unsigned block = from; block <= to; block++)
 #pragma unroll
