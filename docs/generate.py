@@ -3,9 +3,9 @@
 
 A document holds a block between <!-- generated: NAME ARGUMENT... --> and <!-- end generated -->, and a
 value within a line between <!--=NAME ARGUMENT...--> and <!--/-->. Each NAME is a function: of this file
-for the README, of docs/chapters.py and docs/topics.py for the rest. Figures come from docs/results and
-docs/devices.tsv only. --check changes nothing: it names the documents that are not up to date and
-exits 1.
+for the README, of docs/chapters.py, docs/topics.py and docs/worklog.py for the rest. Figures come from
+docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
+up to date and exits 1.
 """
 
 import glob
@@ -22,6 +22,7 @@ import diffs  # noqa: E402
 import steps  # noqa: E402
 from measured import FOLDER, NotMeasured, measured, median, records, runs_of  # noqa: E402
 import topics  # noqa: E402
+import worklog  # noqa: E402
 
 BLOCK = re.compile(
     r"(<!-- generated: (\w+)((?: \S+)*) -->\n)(.*?)\n?(<!-- end generated -->)", re.DOTALL
@@ -119,7 +120,8 @@ def output():
     return "\n".join(("    " + line).rstrip() for line in ["$ ./step07"] + text.splitlines())
 
 
-FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + chapters.BLOCKS + chapters.VALUES}
+OF_CHAPTERS = chapters.BLOCKS + chapters.VALUES + worklog.BLOCKS + worklog.VALUES
+FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + OF_CHAPTERS}
 
 
 def function(name):
