@@ -63,5 +63,20 @@ def stalls(*keys):
     return "\n".join(out)
 
 
-BLOCKS = (attempts, stalls)
+def small(*names):
+    """TFLOP/s of steps, and of cuBLAS beside them, where C or k is small."""
+    problems = [(n, n, n) for n in (256, 384, 512, 768, 1000, 1536)]
+    problems += [(256, 256, 16384), (4096, 4096, 256), (8192, 64, 8192), (64, 8192, 8192), (4093, 4093, 4093)]
+    head = " | ".join(f"step {name} | of cuBLAS" for name in names)
+    out = [f"| m x n x k, TFLOP/s | {head} |", "|---|" + "--:|--:|" * len(names)]
+    for problem in problems:
+        cells = []
+        for name in names:
+            runs = measured.runs_of(measured.records(), name, *problem)
+            cells += [f"{measured.median(runs, 'step_tflops'):.1f}", f"{100 * measured.median(runs, 'ratio'):.0f} %"]
+        out.append(f"| {'x'.join(map(str, problem))} | {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+BLOCKS = (attempts, stalls, small)
 VALUES = (range_of,)

@@ -9,6 +9,7 @@
 // Build and run: make step14 && ./step14          Chapter: docs/14-stream-k.md
 #include "step.h"
 
+// [constants]
 enum {
     TILE_M = 128,
     TILE_N = 256,
@@ -33,6 +34,7 @@ enum {
     // row of 132 floats begins 4 banks after the one before: all 32 banks, one turn.
     A_TILE_LD = TILE_M + 4,
 };
+// [/constants]
 
 struct tiles {
     __align__(16) float a[TILE_K][A_TILE_LD];

@@ -8,6 +8,7 @@
 // Build and run: make step16 && ./step16          Chapter: docs/16-small-tiles.md
 #include "step.h"
 
+// [constants]
 enum {
     TILE_M = 64,
     TILE_N = 64,
@@ -32,6 +33,7 @@ enum {
     // row of 68 floats begins 4 banks after the one before: all 32 banks, one turn.
     A_TILE_LD = TILE_M + 4,
 };
+// [/constants]
 
 struct tiles {
     __align__(16) float a[TILE_K][A_TILE_LD];
