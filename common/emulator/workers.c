@@ -363,7 +363,7 @@ static void close_worker(struct worker *worker)
 
 void run_grid(struct launch *launch)
 {
-    struct worker workers[MAX_WORKERS] = {{NULL}};
+    struct worker workers[MAX_WORKERS] = {{.launch = NULL}};
     pthread_t threads[MAX_WORKERS];
     const int count = worker_count(launch);
     launch->workers = count;
