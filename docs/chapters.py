@@ -346,7 +346,8 @@ def attempt(name):
         status, output, errors = variants.run(variant, options)
         statuses.append(status)
         said.append(f"$ build/variants/{name}-emulated {options}")
-        said.append(tidy(errors) if status else output.splitlines()[-1])
+        verified = [line for line in output.splitlines() if " exact " in line]
+        said.append(tidy(errors) if status else "\n".join(verified))
     if not variants.is_as_told(variant, statuses):
         raise ValueError(f"docs/variants/{name}.diff: exit status {statuses}")
     return f"{hunks(name)}\n\n```text\n" + "\n".join(said) + "\n```"
