@@ -18,7 +18,7 @@ SECTIONS = [
     "Further reading",
 ]  # fmt: skip
 SECONDS = 60  # for one command
-LAST_WITH_CHAPTER = "09"
+LAST_WITH_CHAPTER = "10"
 
 GENERATED = re.compile(r"<!-- generated: .*?<!-- end generated -->|<!--=.*?<!--/-->", re.DOTALL)
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
