@@ -92,9 +92,14 @@ struct allocation *memory_register(void *host, uint64_t bytes)
     return new_allocation(MEMORY_REGISTERED, (uint64_t)(uintptr_t)host, host, bytes);
 }
 
-uint64_t memory_allocate_variable(struct text name, uint64_t bytes)
+uint64_t memory_allocate_variable(struct text name, uint64_t bytes, bool managed)
 {
-    struct allocation *allocation = new_device_allocation(MEMORY_VARIABLE, zeroed(bytes, 1), bytes);
+    struct allocation *allocation;
+    void *pages = managed ? pages_new(bytes) : NULL;
+    if (pages != NULL)
+        allocation = new_allocation(MEMORY_VARIABLE, (uint64_t)(uintptr_t)pages, pages, bytes);
+    else
+        allocation = new_device_allocation(MEMORY_VARIABLE, zeroed(bytes, 1), bytes);
     snprintf(allocation->name, sizeof allocation->name, "%.*s", (int)name.length, name.start);
     return allocation->address;
 }

@@ -39,8 +39,9 @@ struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes);
 // Lets kernels touch memory of the host's. It must not overlap with any live allocation.
 struct allocation *memory_register(void *host, uint64_t bytes);
 
-// A module's variable: zeroed, valid, named. Returns its device address.
-uint64_t memory_allocate_variable(struct text name, uint64_t bytes);
+// A module's variable: zeroed, valid, named; if it is managed, the host can touch it, too. Returns
+// its device address.
+uint64_t memory_allocate_variable(struct text name, uint64_t bytes, bool managed);
 
 // Ends an allocation's life: gives the bytes back, but for those that were the host's own.
 void memory_release(struct allocation *allocation);

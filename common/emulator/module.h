@@ -2,6 +2,7 @@
 #ifndef EMULATOR_MODULE_H
 #define EMULATOR_MODULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arena.h"
@@ -39,6 +40,7 @@ struct variable {
     enum space space;
     uint64_t bytes; // 0 for an array whose size the launch gives
     uint64_t align;
+    bool managed; // of global memory: the host can touch it, too
     uint64_t
         offset; // from the start of its window; the device address where space is global or const
     struct variable *next;

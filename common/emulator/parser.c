@@ -356,6 +356,18 @@ static uint64_t parse_dimensions(struct parser *p)
     return count;
 }
 
+// What .attribute says: true for (.managed).
+static bool parse_attribute(struct parser *p)
+{
+    bool managed = false;
+    expect_sign(p, '(');
+    while (!accept_sign(p, ')')) {
+        managed |= text_is(p->token.text, ".managed");
+        advance(p);
+    }
+    return managed;
+}
+
 // What stands between a state space and a variable's name: .align 4 .b8, .ptr .global and so on.
 static void parse_attributes(struct parser *p, struct variable *variable, uint64_t *element)
 {
@@ -364,6 +376,8 @@ static void parse_attributes(struct parser *p, struct variable *variable, uint64
         const struct text word = expect_word(p);
         if (text_is(word, ".align"))
             variable->align = expect_integer(p);
+        else if (text_is(word, ".attribute"))
+            variable->managed |= parse_attribute(p);
         else if (type_bytes(word) != 0 && *element == 0)
             *element = type_bytes(word);
     }
@@ -394,7 +408,8 @@ static void place_variable(struct parser *p, struct variable *variable)
         variable->offset = round_up(p->kernel->local_bytes, variable->align);
         p->kernel->local_bytes = variable->offset + variable->bytes;
     } else if (variable->space == SPACE_GLOBAL || variable->space == SPACE_CONST) {
-        variable->offset = memory_allocate_variable(variable->name, variable->bytes);
+        variable->offset =
+            memory_allocate_variable(variable->name, variable->bytes, variable->managed);
     }
 }
 

@@ -181,6 +181,46 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaEx
     return leave_runtime(error);
 }
 
+// The first byte of a box in pitched memory.
+static uint64_t box_address(struct cudaPitchedPtr memory, struct cudaPos position)
+{
+    return address_of(memory.ptr) + (position.z * memory.ysize + position.y) * memory.pitch +
+           position.x;
+}
+
+static cudaError_t copy_3d(const struct cudaMemcpy3DParms *box)
+{
+    const struct cudaExtent extent = box->extent;
+    cudaError_t error = cudaSuccess;
+    if (box->srcArray != NULL || box->dstArray != NULL)
+        return cudaErrorNotSupported;
+    if (extent.width > box->srcPtr.pitch || extent.width > box->dstPtr.pitch)
+        return cudaErrorInvalidPitchValue;
+    const uint64_t to = box_address(box->dstPtr, box->dstPos);
+    const uint64_t from = box_address(box->srcPtr, box->srcPos);
+    for (size_t z = 0; z < extent.depth && error == cudaSuccess; z++)
+        error = copy_rows(&(struct rows){to + z * box->dstPtr.ysize * box->dstPtr.pitch,
+                                         box->dstPtr.pitch, extent.width, extent.height},
+                          &(struct rows){from + z * box->srcPtr.ysize * box->srcPtr.pitch,
+                                         box->srcPtr.pitch, extent.width, extent.height},
+                          box->kind);
+    return error;
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *box)
+{
+    return cudaMemcpy3DAsync(box, NULL);
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *box, cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(box == NULL ? cudaErrorInvalidValue : copy_3d(box));
+}
+
 // Symbols ----------------------------------------------------------------------------------------
 
 // Where a range of a variable is on the device.

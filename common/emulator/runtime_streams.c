@@ -102,15 +102,6 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     return check_stream(stream);
 }
 
-// Graphs are not emulated.
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-    const cudaError_t error = check_stream(stream);
-    if (error == cudaSuccess)
-        *status = cudaStreamCaptureStatusNone;
-    return error;
-}
-
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
 {
     if (!enter_runtime())
@@ -133,6 +124,26 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
         return leave_runtime(cudaErrorInvalidValue);
     *priority = is_created(stream) ? stream->priority : 0;
     return leave_runtime(cudaSuccess);
+}
+
+// There are no graphs to capture for.
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    if (status == NULL)
+        return note_error(cudaErrorInvalidValue);
+    *status = cudaStreamCaptureStatusNone;
+    return check_stream(stream);
+}
+
+// Which stream managed memory belongs to makes no difference.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes,
+                                     unsigned flags)
+{
+    (void)pointer;
+    (void)bytes;
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+        return note_error(cudaErrorInvalidValue);
+    return check_stream(stream);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
