@@ -38,6 +38,8 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ## Programs (07 stands for any step):
 ##   make step07       build ./step07
 ##   make all          build all steps
+##   make libsgemm     build build/libsgemm.a: sgemm() for your own programs (common/sgemm.h)
+##   make examples     build the programs in docs/examples, which use it
 ##   make clean        remove everything that was built
 ##
 ## Comparing and reading:
@@ -45,6 +47,8 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make diffs        changed lines of code of every step, against its budget
 ##   make ptx07        the kernel as PTX, beside its source lines
 ##   make sass07       the kernel as the machine instructions of the GPU
+##   make loops        the instructions of each main loop, counted
+##   make tries        the mistakes and experiments of the chapters, a target each
 ##   make matrix       every step for every architecture: registers and spills
 ##
 ## On a GPU:
@@ -91,7 +95,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean docs diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean diff%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -214,8 +218,10 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 include common/emulator/emulator.mk
+include common/library/library.mk
+include docs/variants.mk
 
--include $(wildcard build/*/*.d build/common/library/*.d build/sanitized/*/*.d build/debug/*/*.d)
+-include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
 # Before anything that is built in the same run.
 $(if $(filter clean,$(MAKECMDGOALS)),.NOTPARALLEL:)
@@ -278,8 +284,8 @@ $(SANITIZES): sanitize%: step%
 	@tests/sanitize.sh ./$< '$(TOOLKIT)/bin'
 
 OUT ?= build/gpu
-gpu: $(PROGRAMS)
-	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin'
+gpu: $(PROGRAMS) $(VARIANT_PROGRAMS)
+	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin' $(VARIANT_PROGRAMS)
 
 # ---------------------------------------------------------------------------- checking
 
@@ -317,14 +323,16 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
-	common/emulator/*.inc tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
+	common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
 	tests/emulator/programs/*.cu steps/*.cu)
-TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c tests/*.c) # and the headers that they include
+# And the headers that they include.
+TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run common/emulator/emucc $(wildcard tests/*.sh)
-docs:
+docs: $(VARIANT_TWINS) $(EMULATED)
 	@$(call need,python3,python3)
 	@$(call need,gnuplot,gnuplot-nox)
+	$(Q)python3 docs/figures.py
 	$(Q)python3 docs/figures_topics.py
 	$(Q)CUOBJDUMP='$(CUOBJDUMP)' python3 docs/listings.py || [ $$? = 77 ]
 	$(Q)python3 docs/generate.py

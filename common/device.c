@@ -121,10 +121,12 @@ int query_kernels(const struct step *step, const struct device *device, struct k
         check_cuda(error, "cudaFuncGetAttributes", __FILE__, __LINE__);
         facts[i].path = step->kernels[i].path;
         facts[i].registers = attributes.numRegs;
-        facts[i].shared_bytes = (int64_t)attributes.sharedSizeBytes;
+        facts[i].shared_bytes = (int64_t)attributes.sharedSizeBytes + step->dynamic_shared;
         facts[i].spilled_bytes = (int64_t)attributes.localSizeBytes;
-        CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts[i].blocks_per_sm, kernel,
-                                                                 step->threads, 0));
+        CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        step->dynamic_shared));
+        CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &facts[i].blocks_per_sm, kernel, step->threads, (size_t)step->dynamic_shared));
         facts[i].occupancy_percent =
             100.0 * facts[i].blocks_per_sm * step->threads / device->max_threads_per_sm;
     }

@@ -1,5 +1,7 @@
 #include "emulation.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,10 @@
 #pragma weak emulator_settings
 #pragma weak emulator_limit
 #pragma weak emulator_check_leaks
+#pragma weak emulator_clear_counts
+#pragma weak emulator_print_counts
+#pragma weak emulator_write_counts
+#pragma weak emulator_draw
 
 bool emulated(void)
 {
@@ -29,6 +35,57 @@ void prepare_emulation(struct options *options)
     emulator_settings.leaks_at_exit = false; // where the program gives up, it leaves what it has
     emulator_settings.shared_base = options->shared_base;
     emulator_settings.schedule = (uint64_t)options->schedule;
+    emulator_settings.counters = false; // but for the product that the report is about
+    if (options->figure != NULL)
+        emulator_settings.figure_line = (int)options->line;
+}
+
+void begin_counting(void)
+{
+    if (!emulated())
+        return;
+    emulator_clear_counts();
+    emulator_settings.counters = true;
+}
+
+void end_counting(void)
+{
+    if (emulated())
+        emulator_settings.counters = false;
+}
+
+void print_counts(const struct shape *shape, bool lines)
+{
+    if (!emulated())
+        return;
+    printf("\ncounted for one product of m=%" PRId64 " n=%" PRId64 " k=%" PRId64 ":\n\n", shape->m,
+           shape->n, shape->k);
+    emulator_print_counts(stdout, lines);
+}
+
+void write_counts(FILE *file, const char *indent)
+{
+    if (emulated())
+        emulator_write_counts(file, indent);
+}
+
+void draw_figure(const struct options *options)
+{
+    char problem[300];
+    FILE *file;
+
+    if (options->figure == NULL)
+        return;
+    file = fopen(options->figure, "w");
+    if (file == NULL)
+        fail(EXIT_USAGE, "cannot write --figure '%s': %s", options->figure, strerror(errno));
+    if (!emulator_draw(file, problem, sizeof problem)) {
+        fclose(file);
+        remove(options->figure);
+        fail(EXIT_USAGE, "--line %" PRId64 ": %s", options->line, problem);
+    }
+    if (fclose(file) != 0)
+        fail(EXIT_CUDA, "cannot write '%s': %s", options->figure, strerror(errno));
 }
 
 void finish_emulation(void)

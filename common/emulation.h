@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "options.h"
 
@@ -16,6 +17,20 @@ bool emulated(void);
 // In a twin: makes the options that the emulator has its settings, and of a run what the emulator
 // can do, which is to verify. Ends the program where the options ask for a measurement.
 void prepare_emulation(struct options *options);
+
+// In a twin: from here on kernels are counted, those before are forgotten; and from there on they
+// are not.
+void begin_counting(void);
+void end_counting(void);
+
+// In a twin: prints what the kernels counted did for one product of this shape, with `lines` by
+// line of the source, too; and writes the same as JSON, every line but the first with this indent.
+void print_counts(const struct shape *shape, bool lines);
+void write_counts(FILE *file, const char *indent);
+
+// In a twin: makes the drawing that the options ask for, of the kernels counted. Where there is
+// nothing to draw, or the file cannot be written: one line and exit 2.
+void draw_figure(const struct options *options);
 
 // In a twin, where everything has been given back: ends the program where it has not.
 void finish_emulation(void);

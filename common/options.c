@@ -88,6 +88,11 @@ static const struct option table[] = {
     {NUMBER, "--shared-base", "B", FIELD(shared_base), 0, 1 << 20,
      "the address of shared memory (1024 from sm_90 on, 0 before)"},
 
+    {FLAG, "--lines", "", FIELD(lines), 0, 0, "report by line of the source, too"},
+    {TEXT, "--figure", "FILE.svg", FIELD(figure), 0, 0,
+     "draw which banks or sectors a warp touches ..."},
+    {NUMBER, "--line", "N", FIELD(line), 1, INT32_MAX, "... in this line of the source"},
+
     {HEADING, "Output", "", 0, 0, 0, ""},
     {TEXT, "--csv", "FILE", FIELD(csv), 0, 0, "also write one line a size, with every figure"},
     {TEXT, "--json", "FILE", FIELD(json), 0, 0, "the same as one JSON object"},
@@ -249,6 +254,22 @@ static bool has_dimension(const struct options *options)
            options->size != UNSET;
 }
 
+static bool is_path(const char *path, const char *other)
+{
+    return path != NULL && other != NULL && strcmp(path, other) == 0;
+}
+
+static bool check_figure(struct options *options)
+{
+    if (options->figure != NULL && options->line == UNSET)
+        return refuse(options, "--figure wants --line N, too: the line whose access is drawn");
+    if (options->line != UNSET && options->figure == NULL)
+        return refuse(options, "--line wants --figure FILE.svg, too: what the line is drawn to");
+    if (is_path(options->figure, options->csv) || is_path(options->figure, options->json))
+        return refuse(options, "--figure '%s' is the same file as another output", options->figure);
+    return true;
+}
+
 // What no option can see alone.
 static bool check_together(struct options *options)
 {
@@ -263,7 +284,8 @@ static bool check_together(struct options *options)
     if (options->shared_base != UNSET && options->shared_base % 128 != 0)
         return refuse(options, "--shared-base %" PRId64 " is no multiple of 128",
                       options->shared_base);
-    return check_leading_dimension(options, 'a', options->lda, 'k', largest.k) &&
+    return check_figure(options) &&
+           check_leading_dimension(options, 'a', options->lda, 'k', largest.k) &&
            check_leading_dimension(options, 'b', options->ldb, 'n', largest.n) &&
            check_leading_dimension(options, 'c', options->ldc, 'n', largest.n);
 }
@@ -283,6 +305,7 @@ bool parse_options(struct options *options, bool emulated, int argc, char **argv
                                 .repeats = UNSET,
                                 .seed = 1,
                                 .shared_base = UNSET,
+                                .line = UNSET,
                                 .default_size = emulated ? EMULATED_SIZE : DEFAULT_SIZE};
     for (i = 1; i < argc; i++) {
         if (!parse_option(options, argc, argv, &i))

@@ -37,6 +37,9 @@ struct options {
     bool emulate;           // run on the emulator even where there is a GPU
     int64_t schedule;       // of the emulator: 0 in order, else a permutation of warps and blocks
     int64_t shared_base;    // of the emulator: where shared memory starts; UNSET: as the GPU has it
+    bool lines;             // on the emulator: report line by line
+    const char *figure;     // path of a drawing by the emulator; NULL where not given
+    int64_t line;           // of the source: the access that it shows; UNSET where not given
     int64_t default_size;   // the first of the sizes that run where none is given
     const char *csv, *json; // paths; NULL where not given
     bool list, help, version;

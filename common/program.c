@@ -22,6 +22,7 @@ struct outcome {
     int64_t done; // shapes, with all that the command line asks for
     bool wrong, impossible, nothing_multiplied, no_power;
     unsigned long long throttle;
+    struct shape shape;      // the last one
     struct exact_plan exact; // of the last shape: the factors are the same in all; bound 0: none
 };
 
@@ -114,6 +115,7 @@ static void run_shape(struct bench *bench, const struct setting *setting, const 
     outcome->done += !interrupted();
     outcome->wrong |= record.verification == WRONG;
     outcome->exact = record.exact;
+    outcome->shape = *shape;
     print_row(setting, &record);
     if (record.power_measured)
         print_power(&record);
@@ -178,7 +180,9 @@ static enum exit_code run_all(const struct options *options, const struct step *
         run_shape(&bench, &setting, &shape, &outcome);
     }
     print_notes(&setting, &outcome);
+    print_counts(&outcome.shape, options->lines);
     check_stdout();
+    draw_figure(options);
     close_bench(&bench);
     finish_emulation();
     close_records(&setting, outcome.done == shape_count(options) && !interrupted());
@@ -212,9 +216,10 @@ static enum exit_code run_step(struct options *options, const struct step *step,
     else if (options->emulate || count_devices() == 0)
         become_twin(argv);
     if (!emulated() && !options->emulate &&
-        (options->schedule != 0 || options->shared_base != UNSET))
-        fail(EXIT_USAGE,
-             "--schedule and --shared-base are the emulator's: they want --emulate, too");
+        (options->schedule != 0 || options->shared_base != UNSET || options->lines ||
+         options->figure != NULL))
+        fail(EXIT_USAGE, "--schedule, --shared-base, --lines and --figure are the emulator's: they "
+                         "want --emulate, too");
     if (options->emulate && !emulated())
         fail(EXIT_CUDA, "--emulate: build/%s-emulated is not there: make %s", program_name,
              program_name);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "emulation.h"
 #include "nvml.h"
 
 enum {
@@ -270,7 +271,7 @@ static void write_csv_record(FILE *file, const struct fields *fields)
     putc('\n', file);
 }
 
-static void write_json_object(FILE *file, const struct fields *fields, const char *indent)
+static void write_json_fields(FILE *file, const struct fields *fields, const char *indent)
 {
     int i;
 
@@ -279,7 +280,23 @@ static void write_json_object(FILE *file, const struct fields *fields, const cha
         fprintf(file, "%s\n%s  \"%s\": ", i > 0 ? "," : "", indent, fields->field[i].name);
         write_json_value(file, &fields->field[i]);
     }
+}
+
+static void write_json_object(FILE *file, const struct fields *fields, const char *indent)
+{
+    write_json_fields(file, fields, indent);
     fprintf(file, "\n%s}", indent);
+}
+
+// On the emulator a record also has what the kernels did.
+static void write_json_record(FILE *file, const struct fields *fields)
+{
+    write_json_fields(file, fields, "    ");
+    if (emulated()) {
+        fputs(",\n      \"counters\": ", file);
+        write_counts(file, "      ");
+    }
+    fputs("\n    }", file);
 }
 
 static FILE *open_file(const char *option, const char *path)
@@ -393,7 +410,7 @@ void write_record(const struct setting *setting, const struct record *record)
     }
     if (output.json != NULL) {
         fputs(output.records > 0 ? ",\n    " : "\n    ", output.json);
-        write_json_object(output.json, &fields, "    ");
+        write_json_record(output.json, &fields);
     }
     output.records++;
     if (output.json != NULL)

@@ -53,6 +53,7 @@ struct step {
     // Where a step has no kernel of its own, `threads` is 0 and the tile the smallest that it
     // starts.
     int tile_m, tile_n, tile_k, threads;
+    int dynamic_shared; // bytes of shared memory that a launch asks for, beside what is declared
 
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do
     struct step_kernel kernels[STEP_KERNELS];
@@ -77,7 +78,7 @@ static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int ti
 }
 
 extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09,
-    step10;
+    step10, step11, step14;
 
 #ifdef __cplusplus
 }

@@ -1,32 +1,32 @@
 #!/usr/bin/env python3
 """generate.py [--check]: fills in what the documents take from results and sources.
 
-A document holds it between <!-- generated: NAME --> and <!-- end generated -->; each NAME is a
-function below or in docs/topics.py, called with the words that follow it. Figures come from
-docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
-up to date and exits 1.
+A document holds a block between <!-- generated: NAME ARGUMENT... --> and <!-- end generated -->, and a
+value within a line between <!--=NAME ARGUMENT...--> and <!--/-->. Each NAME is a function: of this file
+for the README, of docs/chapters.py and docs/topics.py for the rest. Figures come from docs/results and
+docs/devices.tsv only. --check changes nothing: it names the documents that are not up to date and
+exits 1.
 """
 
-import csv
 import glob
 import os
 import re
-import statistics
 import sys
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(DOCS)
-RESULTS = os.path.join(DOCS, "results", "nvidia-h200")
-DOCUMENTS = ["README.md"] + sorted(
-    os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(DOCS, "*.md"))
-)
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
+import chapters  # noqa: E402
 import diffs  # noqa: E402
 import steps  # noqa: E402
+from measured import FOLDER, NotMeasured, measured, median, records, runs_of  # noqa: E402
 import topics  # noqa: E402
 
-BLOCK = re.compile(r"(<!-- generated: (\w+)((?: \S+)*) -->\n).*?(<!-- end generated -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(<!-- generated: (\w+)((?: \S+)*) -->\n)(.*?)\n?(<!-- end generated -->)", re.DOTALL
+)
+VALUE = re.compile(r"(<!--=(\w+)((?: [\w.-]+)*)-->)([^<\n]*)(<!--/-->)")
 
 TITLE = re.compile(r'\.title = "([^"]*)"')
 
@@ -43,34 +43,6 @@ IDEAS = {
     "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
     "10": "`sgemm()` as BLAS has it: estimates which of 07, 08 and 09 is the quickest, and starts it",
 }
-
-
-def records():
-    with open(os.path.join(RESULTS, "ladder.csv"), encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def measured(rows):
-    """The steps that there are results of."""
-    known = {int(row["step"]) for row in rows}
-    return [step for step in steps.sources() if int(step) in known]
-
-
-def runs_of(rows, step, m, n, k):
-    """The records of a problem, one a process, less that of the power phase, which heats the GPU."""
-    wanted = {"step": int(step), "m": m, "n": n, "k": k}
-    found = [
-        row
-        for row in rows
-        if all(row[name] == str(value) for name, value in wanted.items()) and not row["power_w"]
-    ]
-    if not found:
-        raise LookupError(f"no record with {wanted} in {RESULTS}")
-    return found
-
-
-def median(rows, column):
-    return statistics.median(float(row[column]) for row in rows)
 
 
 def changed_lines():
@@ -140,16 +112,42 @@ def conditions():
 
 def output():
     """What ./step07 printed where the results come from."""
-    text = steps.text(os.path.join(RESULTS, "step07.txt"))
+    text = steps.text(os.path.join(FOLDER, "step07.txt"))
     return "\n".join(("    " + line).rstrip() for line in ["$ ./step07"] + text.splitlines())
 
 
-def filled(text):
-    def fill(match):
-        function = globals().get(match[2]) or getattr(topics, match[2])
-        return f"{match[1]}{function(*match[3].split())}\n{match[4]}"
+FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + chapters.BLOCKS + chapters.VALUES}
 
-    return BLOCK.sub(fill, text)
+
+def function(name):
+    return FUNCTIONS.get(name) or getattr(topics, name)
+
+
+def filled(text):
+    def fill_block(match):
+        start, name, arguments, old, end = match.groups()
+        try:
+            new = function(name)(*arguments.split())
+        except chapters.KeepOld:
+            new = old
+        except NotMeasured:
+            new = chapters.NOT_YET
+        return f"{start}{new}\n{end}"
+
+    def fill_value(match):
+        start, name, arguments, _, end = match.groups()
+        try:
+            return f"{start}{function(name)(*arguments.split())}{end}"
+        except NotMeasured:
+            return f"{start}{chapters.NOT_YET}{end}"
+
+    return VALUE.sub(fill_value, BLOCK.sub(fill_block, text))
+
+
+def documents():
+    """The README, and every page in docs/, as paths from the root."""
+    pages = sorted(glob.glob(os.path.join(DOCS, "*.md")))
+    return ["README.md"] + [os.path.relpath(page, ROOT) for page in pages]
 
 
 def main(arguments):
@@ -157,7 +155,7 @@ def main(arguments):
         print("usage: docs/generate.py [--check]", file=sys.stderr)
         return 2
     stale = []
-    for name in DOCUMENTS:
+    for name in documents():
         path = os.path.join(ROOT, name)
         old = steps.text(path)
         new = filled(old)

@@ -233,7 +233,7 @@ def check_diff():
 
 
 with tempfile.TemporaryDirectory(prefix="sgemm copy ") as copy:
-    for name in ("Makefile", "common", "steps", "tests"):
+    for name in ("Makefile", "common", "docs", "steps", "tests"):
         source = os.path.join(steps.ROOT, name)
         (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, os.path.join(copy, name))
     check_help()

@@ -92,7 +92,7 @@ def write_csv(path, program, size, kernels):
         out.writerow(["step", "kernel", "m_n_k", "metric", "value"])
         for kernel, counts in kernels.items():
             for metric, value in counts.items():
-                out.writerow([program.removeprefix("./step"), kernel, size, metric, f"{value:.10g}"])
+                out.writerow([os.path.basename(program).removeprefix("step"), kernel, size, metric, f"{value:.10g}"])
 
 
 def fail(message, status):

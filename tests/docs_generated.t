@@ -24,6 +24,9 @@ def gnuplot_of(svg):
 result = run(sys.executable, "docs/generate.py", "--check")
 tap.ok(result.returncode == 0, "tables and listings in the documents", result.stdout + "make docs")
 
+result = run(sys.executable, "docs/figures.py", "--check")
+tap.ok(result.returncode == 0, "figures of the chapters", result.stdout + "make docs")
+
 result = run(sys.executable, "docs/figures_topics.py", "--check")
 tap.ok(result.returncode == 0, "figures of the topic chapters", result.stdout + "make docs")
 

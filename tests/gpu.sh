@@ -1,13 +1,15 @@
 #!/bin/sh
-# gpu.sh FOLDER TOOLS: all the work that needs a GPU, results as files in FOLDER. TOOLS is where the
-# toolkit's programs are. PHASES chooses among "verify sanitize profile benchmark patterns". Goes on after a
-# failure, and exits 1 if there was one. What docs/results keeps of it is ladder.csv, counters.csv and
+# gpu.sh FOLDER TOOLS [VARIANT...]: all the work that needs a GPU, results as files in FOLDER. TOOLS is
+# where the toolkit's programs are, each VARIANT a program made of docs/variants. PHASES chooses among
+# "verify sanitize profile benchmark variants patterns". Goes on after a failure, and exits 1 if there was
+# one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv, variant_counters.csv and
 # access_patterns.csv.
 set -u
 
 out=$1
 tools=$2
-phases=${PHASES:-verify sanitize profile benchmark patterns}
+shift 2
+phases=${PHASES:-verify sanitize profile benchmark variants patterns}
 mkdir -p "$out" || exit 1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -42,6 +44,25 @@ collect()
     [ -e "$1" ] && awk 'FNR > 1 || NR == 1' "$@" >"$out/$name.csv"
 }
 
+# variants PROGRAM...: the times of all and of the steps, under their names, in one file.
+variants()
+{
+    for program in step[0-9][0-9] "$@"; do
+        name=$(basename "$program" | sed 's/^step//')
+        benchmark "variant-$name" "./$program"
+        [ -e "$out/variant-$name.csv" ] &&
+            awk -v "name=$name" '{ print (NR == 1 ? "variant" : name) "," $0 }' \
+                "$out/variant-$name.csv" >"$out/named-variant-$name.csv"
+    done
+    collect variants "$out"/named-variant-*.csv
+    for program in "$@"; do
+        name=$(basename "$program")
+        run "counters-$name" python3 tests/counters.py "./$program" 4096 "$tools" \
+            "$out/counters-$name.csv"
+    done
+    collect variant_counters "$out"/counters-*.csv
+}
+
 # Where there is no GPU, a step starts its emulated twin.
 if ./step01 --list 2>&1 | grep -q "no CUDA device\|the GPU is emulated"; then
     echo "gpu: no CUDA device" >&2
@@ -49,7 +70,8 @@ if ./step01 --list 2>&1 | grep -q "no CUDA device\|the GPU is emulated"; then
 fi
 run machine sh -c "date -u +%FT%TZ; nvidia-smi; '$tools/nvcc' --version"
 for phase in $phases; do
-    [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t
+    [ "$phase" = variants ] && variants "$@"
+    [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t tests/gpu_library.t
     [ "$phase" = patterns ] && "$tools/nvcc" -o build/access_patterns tests/access_patterns.cu &&
         run patterns python3 tests/access_patterns.py build/access_patterns \
             "$out/access_patterns.csv" "$tools"

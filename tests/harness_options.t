@@ -7,10 +7,12 @@ import tempfile
 from harness import CUDA, USAGE, equal, one_line, run
 from tap import finish, ok
 
-INTEGERS = ["-m", "-n", "-k", "-s", "--lda", "--ldb", "--ldc", "--repeats", "--seed", "--device"]
+INTEGERS = ["-m", "-n", "-k", "-s", "--lda", "--ldb", "--ldc", "--repeats", "--seed", "--device",
+            "--schedule", "--shared-base", "--line"]
 NUMBERS = ["--alpha", "--beta"]
-VALUED = INTEGERS + NUMBERS + ["--offset", "--sweep", "--csv", "--json"]
-FLAGS = ["--verify-only", "--no-verify", "--warm", "--power", "--list", "--help", "--version"]
+VALUED = INTEGERS + NUMBERS + ["--offset", "--sweep", "--csv", "--json", "--figure"]
+FLAGS = ["--verify-only", "--no-verify", "--warm", "--power", "--list", "--help", "--version",
+         "--emulate", "--lines"]
 
 
 def joined(option, value):
@@ -44,6 +46,14 @@ def bad_forms():
     yield ["--verify-only", "--no-verify"], "--no-verify"
     yield ["--no-verify", "--verify-only"], "--no-verify"
     yield ["--power", "--verify-only"], "--power"
+    yield ["--figure", "build/figure.svg"], "--line"
+    yield ["--line", "3"], "--figure"
+    yield ["--line", "0", "--figure", "build/figure.svg"], "--line"
+    for both in ("--csv", "--json"):
+        yield [both, "build/x", "--line", "3", "--figure", "build/x"], "same file"
+    for emulated in (["--lines"], ["--figure", "build/figure.svg", "--line", "3"], ["--schedule", "1"],
+                     ["--shared-base", "0"]):
+        yield emulated, "--emulate"  # there is a GPU
     yield ["--repeats", "0"], "--repeats"
     yield ["--repeats", "1001"], "--repeats"
     yield ["--alpha", "1e-46"], "--alpha"

@@ -116,17 +116,31 @@ static struct recent *recent_of(const struct warp *warp, const struct instructio
     return &block->recent[instruction - block->launch->code->instructions];
 }
 
-// Starts anew where an access differs from the last one of the instruction in the addresses' places
-// relative to each other, in the active lanes, or in the phase. Nobody needs to know of that but
-// the checks and the counters.
+// Whether an access is like the last one of the instruction. `matches`: by the addresses' places
+// relative to each other.
+static bool goes_on(const struct recent *recent, bool matches, uint32_t active, uint32_t phase)
+{
+    return matches && recent->footprint->active == active && recent->phase == phase &&
+           recent->serial == recent->footprint->serial;
+}
+
+// Starts anew with one that is not.
 static void begin_recent(struct warp *warp, const struct instruction *instruction, uint32_t active,
                          const int32_t delta[LANES], uint32_t phase)
 {
+    const struct detail *detail = detail_of(warp, instruction);
     struct recent *recent = recent_of(warp, instruction);
     count_recent(warp->block, recent);
-    *recent = (struct recent){footprint_find(warp->block, active, delta), 0, phase};
+    struct footprint *footprint = footprint_find(warp->block, active, delta);
+    *recent = (struct recent){.footprint = footprint,
+                              .serial = footprint->serial,
+                              .phase = phase,
+                              .different = (uint8_t)footprint->count};
+    if (warp->block->counters != NULL)
+        recent->cost = footprint_cost(footprint, phase, detail->bytes, !detail->write);
 }
 
+// Nobody needs to know of footprints but the checks and the counters.
 static bool wants_footprint(const struct block *block)
 {
     return block->launch->checks || block->counters != NULL;
@@ -201,8 +215,7 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
     const uint64_t address = (*last)->address;
     for (int l = 0; l < LANES; l++)
         at[l] = host + (addresses[l] - address);
-    if (!span.matches || recent->footprint->active != active ||
-        recent->phase != first % SECTOR_BYTES)
+    if (!goes_on(recent, span.matches, active, first % SECTOR_BYTES))
         begin_global(warp, instruction, active, addresses);
     recent->times++;
     shadow_global(warp, instruction, active, addresses, bytes, write, *last);
@@ -268,8 +281,7 @@ void locate_shared(struct warp *warp, const struct instruction *instruction, uin
                 check_aligned(warp, instruction, l, addresses[l] + base, bytes);
     if (span.greatest + bytes > block->shared_bytes)
         outside_shared(warp, instruction, active, addresses, bytes, write);
-    if (!span.matches || recent->footprint->active != active ||
-        recent->phase != IN_SHARED + first % BANK_BYTES)
+    if (!goes_on(recent, span.matches, active, IN_SHARED + first % BANK_BYTES))
         begin_shared(warp, instruction, active, addresses);
     recent->times++;
 }

@@ -130,20 +130,12 @@ void count_recent(struct block *block, const struct recent *recent)
     const ptrdiff_t index = recent - block->recent;
     if (block->counters == NULL || recent->times == 0)
         return;
-    const struct detail *detail = &block->launch->code->details[index];
     struct instruction_count *count = &block->counters->instructions[index];
-    const bool shared = recent->phase >= IN_SHARED;
-    struct access_count *sum = shared ? &count->shared : &count->global;
+    struct access_count *sum = recent->phase >= IN_SHARED ? &count->shared : &count->global;
     sum->requests += recent->times;
-    sum->bytes += (uint64_t)recent->times * (uint64_t)recent->footprint->count * detail->bytes;
-    if (shared) {
-        const struct wavefronts wavefronts = footprint_wavefronts(
-            recent->footprint, recent->phase - IN_SHARED, detail->bytes, !detail->write);
-        sum->parts += (uint64_t)recent->times * wavefronts.all;
-        sum->conflicts += (uint64_t)recent->times * wavefronts.conflicts;
-    } else {
-        sum->parts += recent->times * (uint64_t)footprint_sectors(recent->footprint, recent->phase);
-    }
+    sum->parts += recent->times * recent->cost.parts;
+    sum->conflicts += recent->times * recent->cost.conflicts;
+    sum->bytes += recent->times * recent->different * block->launch->code->details[index].bytes;
 }
 
 static int count_different(uint32_t active, const uint64_t addresses[LANES])
@@ -174,7 +166,7 @@ void count_copy(struct warp *warp, const struct instruction *instruction,
 {
     struct access_count *sum = &count_of(warp, instruction)->global;
     sum->requests++;
-    sum->parts += (uint64_t)footprint_sectors(footprint, first % SECTOR_BYTES);
+    sum->parts += footprint_cost(footprint, first % SECTOR_BYTES, 1, true).parts;
     sum->bytes += (uint64_t)footprint->count * detail_of(warp, instruction)->bytes;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +49,19 @@ void emulator_check_leaks(void);
 
 // Forgets what has been counted: kernels launched from here on are counted anew.
 void emulator_clear_counts(void);
+
+// Prints what the kernels launched since then have done: for each kernel what it takes of an SM,
+// its instructions and its accesses; with `lines`, also by line of the source.
+void emulator_print_counts(FILE *out, bool lines);
+
+// Writes the same as a JSON array, an object a kernel (docs/emulator.md lists its fields). Every
+// line but the first begins with `indent`.
+void emulator_write_counts(FILE *out, const char *indent);
+
+// Draws, as SVG, what one warp's access in line emulator_settings.figure_line of the source
+// touches: of the accesses counted since then the first by a whole warp, or else by the most lanes.
+// False where there is none: `problem`, room for `size` bytes, then says so.
+bool emulator_draw(FILE *out, char *problem, size_t size);
 
 // Warp instructions executed by all launches so far.
 uint64_t emulator_warp_instructions(void);

@@ -40,7 +40,17 @@ $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES)
+# The patterns of lanes that have been counted on the reference GPU.
+build/tests/access_patterns-emulated: build/tests/access_patterns.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+# Kernels in PTX for tests that know what each instruction must give.
+build/tests/ptx_runner: build/tests/ptx_runner.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner build/tests/access_patterns-emulated
 
 -include $(wildcard build/tests/emulator/*.d)
 
@@ -53,7 +63,6 @@ mutations: $(MUTATIONS)
 build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
 
-step_of = $(firstword $(subst -, ,$(notdir $1)))
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "emulator.h"
 #include "fault.h"
 
 enum {
@@ -148,26 +149,50 @@ static int find_attribute(const unsigned char *elf, int attribute, const char *k
     return -1;
 }
 
-static int attribute_of(const void *container, int attribute, const char *kernel)
+// The machine code that the modelled GPU would run: that for the newest GPU that is not newer, or
+// where there is none, the oldest.
+static bool is_nearer(int capability, int than)
+{
+    const int model = emulator_settings.capability;
+    if (than == 0 || (capability <= model) != (than <= model))
+        return than == 0 || capability <= model;
+    return capability <= model ? capability > than : capability < than;
+}
+
+static int attribute_of(const void *container, int attribute, const char *kernel, int *capability)
 {
     const unsigned char *at = NULL;
     struct entry entry;
+    int found = -1;
+    *capability = 0;
     while (next_entry(container, &at, &entry))
         if (entry.kind == KIND_ELF && entry.size > sizeof(Elf64_Ehdr) &&
-            memcmp(entry.content, ELFMAG, SELFMAG) == 0) {
+            memcmp(entry.content, ELFMAG, SELFMAG) == 0 &&
+            is_nearer(entry.capability, *capability)) {
             const int value = find_attribute(entry.content, attribute, kernel);
-            if (value >= 0)
-                return value;
+            if (value >= 0) {
+                found = value;
+                *capability = entry.capability;
+            }
         }
-    return -1;
+    return found;
 }
 
 int fatbin_registers(const void *container, const char *kernel)
 {
-    return attribute_of(container, ATTRIBUTE_REGISTERS, kernel);
+    int capability;
+    return attribute_of(container, ATTRIBUTE_REGISTERS, kernel, &capability);
 }
 
 int fatbin_frame_bytes(const void *container, const char *kernel)
 {
-    return attribute_of(container, ATTRIBUTE_FRAME, kernel);
+    int capability;
+    return attribute_of(container, ATTRIBUTE_FRAME, kernel, &capability);
+}
+
+int fatbin_code_capability(const void *container, const char *kernel)
+{
+    int capability;
+    attribute_of(container, ATTRIBUTE_REGISTERS, kernel, &capability);
+    return capability;
 }

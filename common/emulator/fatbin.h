@@ -16,8 +16,11 @@ int fatbin_lowest_capability(const void *container);
 int fatbin_newest_machine_code(const void *container);
 
 // The registers per thread that the container's machine code takes for a kernel, and the bytes of
-// its stack frame; -1 where the container does not say.
+// its stack frame; -1 where the container does not say. Of machine code for several GPUs, that
+// which the modelled one would run; and the capability of the one that it was made for, 0 where
+// there is none.
 int fatbin_registers(const void *container, const char *kernel);
 int fatbin_frame_bytes(const void *container, const char *kernel);
+int fatbin_code_capability(const void *container, const char *kernel);
 
 #endif

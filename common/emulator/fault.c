@@ -70,9 +70,7 @@ const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t
     return out;
 }
 
-// The last name in a mangled one, where each part has its length before it: "tile" of
-// _ZZ7reversePfE4tile. A function's parameters have none: "reverse" of _Z7reversePf.
-static struct text readable_name(struct text name)
+struct text readable_name(struct text name)
 {
     struct text last = name;
     if (name.length < 2 || name.start[0] != '_' || name.start[1] != 'Z')

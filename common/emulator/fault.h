@@ -29,6 +29,10 @@ _Noreturn void device_fault(struct warp *warp, const struct instruction *instruc
                             enum ending ending, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+// The last name in a mangled one, where each part has its length before it: "tile" of
+// _ZZ7reversePfE4tile. A function's parameters have none: "reverse" of _Z7reversePf.
+struct text readable_name(struct text name);
+
 // For messages: where `bytes` bytes at this device address lie relative to the nearest allocation.
 // Writes to `out`, room for `size` bytes, and returns it.
 const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t size);

@@ -11,6 +11,7 @@ enum {
 
 struct footprints {
     struct footprint *table[TABLE_SIZE]; // by hash; NULL where nothing has been kept yet
+    uint32_t serial;                     // the last one
 };
 
 struct footprint no_footprint;
@@ -63,42 +64,42 @@ struct footprint *footprint_find(struct block *block, uint32_t active, const int
     struct footprint **kept = &block->footprints->table[hash_of(active, delta)];
     if (*kept == NULL)
         *kept = zeroed(1, sizeof **kept);
-    if ((*kept)->active != active || memcmp((*kept)->delta, delta, sizeof(*kept)->delta) != 0)
+    if ((*kept)->active != active || memcmp((*kept)->delta, delta, sizeof(*kept)->delta) != 0) {
         analyse(*kept, active, delta);
+        (*kept)->serial = ++block->footprints->serial;
+    }
     return *kept;
 }
 
-static struct wavefronts serve(const struct footprint *footprint, uint32_t first, uint32_t bytes,
-                               bool load)
+static struct cost cost_in_shared(const struct footprint *footprint, uint32_t first, uint32_t bytes,
+                                  bool load)
 {
     uint32_t addresses[LANES];
     for (int l = 0; l < LANES; l++)
         addresses[l] = first + (uint32_t)footprint->delta[l];
     const struct service service = serve_shared(footprint->active, addresses, (int)bytes, load);
-    return (struct wavefronts){(uint8_t)service.wavefronts, (uint8_t)service.conflicts};
+    return (struct cost){(uint8_t)service.wavefronts, (uint8_t)service.conflicts};
 }
 
-// What whole words take depends on which are the same and which are in one bank, and not on where
-// the first one is.
-struct wavefronts footprint_wavefronts(struct footprint *footprint, uint32_t first, uint32_t bytes,
-                                       bool load)
+static struct cost cost_in_global(const struct footprint *footprint, uint32_t phase)
 {
-    struct wavefronts *known = &footprint->wavefronts[load][__builtin_ctz(bytes)];
-    if (bytes < BANK_BYTES)
-        return serve(footprint, first, bytes, load);
-    if (known->all == 0)
-        *known = serve(footprint, first, bytes, load);
-    return *known;
+    uint64_t addresses[LANES];
+    for (int l = 0; l < LANES; l++)
+        addresses[l] = phase + (uint64_t)(int64_t)footprint->delta[l];
+    return (struct cost){(uint8_t)count_sectors(footprint->active, addresses), 0};
 }
 
-int footprint_sectors(struct footprint *footprint, uint32_t phase)
+// What whole words of shared memory take depends on which are the same and which are in one bank,
+// and not on where the first one is.
+struct cost footprint_cost(struct footprint *footprint, uint32_t phase, uint32_t bytes, bool load)
 {
-    uint8_t *known = &footprint->sectors[phase];
-    if (*known == 0) {
-        uint64_t addresses[LANES];
-        for (int l = 0; l < LANES; l++)
-            addresses[l] = phase + (uint64_t)(int64_t)footprint->delta[l];
-        *known = (uint8_t)count_sectors(footprint->active, addresses);
-    }
+    const bool shared = phase >= IN_SHARED;
+    struct cost *known =
+        shared ? &footprint->wavefronts[load][__builtin_ctz(bytes)] : &footprint->sectors[phase];
+    if (shared && bytes < BANK_BYTES)
+        return cost_in_shared(footprint, phase - IN_SHARED, bytes, load);
+    if (known->parts == 0)
+        *known =
+            shared ? cost_in_shared(footprint, 0, bytes, load) : cost_in_global(footprint, phase);
     return *known;
 }

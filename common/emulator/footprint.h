@@ -8,9 +8,17 @@
 #include "request.h"
 #include "warp.h"
 
-// What an access to shared memory takes. 0 wavefronts: not known yet.
-struct wavefronts {
-    uint8_t all, conflicts;
+// What an access takes: sectors of global memory; or wavefronts of shared memory, and how many of
+// them are for bank conflicts. 0 parts: not known yet.
+struct cost {
+    uint8_t parts, conflicts;
+};
+
+// The place of an access, as far as its cost depends on it: where in a sector of global memory the
+// first active lane's address is, or IN_SHARED and where in a word of shared memory.
+enum {
+    IN_SHARED = SECTOR_BYTES,
+    PHASES = IN_SHARED + BANK_BYTES,
 };
 
 // One distinct address.
@@ -26,34 +34,27 @@ struct footprint {
     int count;            // of distinct addresses
     bool overlaps;        // some address has several lanes
     struct touched touched[LANES];
-    uint8_t sectors[SECTOR_BYTES]; // by where in a sector the first address is; 0: not known yet
-    struct wavefronts wavefronts[2][5]; // of stores and of loads, by the logarithm of their bytes
+    struct cost sectors[SECTOR_BYTES]; // by phase
+    struct cost wavefronts[2][5];      // of stores and of loads, by the logarithm of their bytes
+    uint32_t serial;                   // another one with each footprint that is kept here
 };
 
 // The footprint of these lanes. Inactive lanes must have the address of an active one. It is the
-// block's and stays until the next call. Accesses of one instruction are aligned to their size, so
-// that two of them are either the same or apart.
+// block's and stays what it is until the next call; later its serial tells. Accesses of one
+// instruction are aligned to their size, so that two of them are either the same or apart.
 struct footprint *footprint_find(struct block *block, uint32_t active, const int32_t delta[LANES]);
 
-// What the footprint takes as an access to shared memory by `bytes` bytes a lane. Of accesses
-// narrower than a word `first`, the first active lane's address, counts.
-struct wavefronts footprint_wavefronts(struct footprint *footprint, uint32_t first, uint32_t bytes,
-                                       bool load);
+// What the footprint takes as an access to `bytes` bytes a lane in this phase.
+struct cost footprint_cost(struct footprint *footprint, uint32_t phase, uint32_t bytes, bool load);
 
-// How many sectors of global memory it touches, where the first active lane's address is this far
-// into one.
-int footprint_sectors(struct footprint *footprint, uint32_t phase);
-
-// The last accesses of an instruction, all with the same footprint.
+// The last accesses of an instruction, all of which have the same footprint and phase.
 struct recent {
     struct footprint *footprint;
-    uint32_t times; // how many they are
-    uint32_t phase; // the first active lane's address: where in a sector, or IN_SHARED and where
-                    // in a word
-};
-
-enum {
-    IN_SHARED = SECTOR_BYTES,
+    uint32_t serial; // the footprint's
+    uint32_t phase;
+    uint64_t times;    // how many accesses they are
+    struct cost cost;  // of each, where somebody counts
+    uint8_t different; // addresses of each
 };
 
 // Makes the table of a block's footprints, and frees it.

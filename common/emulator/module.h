@@ -125,6 +125,7 @@ struct module {
     struct kernel *kernels;
     struct source_file *files;
     struct scope *globals;
+    const void *container; // where the PTX comes from; NULL where nobody has said
 };
 
 // The kernel with this name, or NULL.

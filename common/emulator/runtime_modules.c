@@ -206,6 +206,7 @@ static cudaError_t load(struct image *image)
     if (ptx == NULL)
         return cudaErrorNoKernelImageForDevice;
     image->module = parse_module(ptx);
+    image->module->container = image->container;
     for (struct symbol *symbol = symbols; symbol != NULL; symbol = symbol->next)
         if (symbol->image == image && symbol->managed != NULL)
             point_to_managed(symbol);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "module.h"
+#include "numbers.h"
 
 enum {
     LANES = 32,
@@ -18,6 +19,7 @@ static const uint32_t ALL_LANES = 0xffffffff;
 // A generic address is one of global memory as it is, or lies in one of these windows.
 static const uint64_t SHARED_WINDOW = UINT64_C(0x10) << 48;
 static const uint64_t LOCAL_WINDOW = UINT64_C(0x20) << 48;
+static const uint64_t PARAMETER_WINDOW = UINT64_C(0x30) << 48;
 
 struct instruction;
 struct warp;
@@ -82,6 +84,8 @@ struct detail {
     bool has_size;       // of cp.async: s[2] holds the number of bytes to read
     bool has_ignore;     // of cp.async: predicate s[2] tells to read nothing
     transfer *move;
+    struct conversion conversion; // of cvt
+    struct carrying carrying;     // of a sum with a carry
 };
 
 // What a register holds before the first instruction, the same in all lanes but for the thread's

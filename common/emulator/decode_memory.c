@@ -1,0 +1,283 @@
+// Loads, stores, copies and texture fetches.
+#include <string.h>
+
+#include "access.h"
+#include "async.h"
+#include "decoder.h"
+#include "texture.h"
+
+static const struct {
+    const char *name;
+    enum element_form form;
+    uint8_t bytes;
+} element_types[] = {
+    {"u8", FORM_U8, 1},   {"b8", FORM_U8, 1},   {"s8", FORM_S8, 1},   {"u16", FORM_U16, 2},
+    {"b16", FORM_U16, 2}, {"s16", FORM_S16, 2}, {"u32", FORM_U32, 4}, {"s32", FORM_S32, 4},
+    {"b32", FORM_U32, 4}, {"f32", FORM_U32, 4}, {"u64", FORM_64, 8},  {"s64", FORM_64, 8},
+    {"b64", FORM_64, 8},  {"f64", FORM_64, 8},
+};
+
+static bool read_element(struct text modifier, enum element_form *form, uint8_t *bytes)
+{
+    for (size_t i = 0; i < sizeof element_types / sizeof *element_types; i++)
+        if (text_is(modifier, element_types[i].name)) {
+            *form = element_types[i].form;
+            *bytes = element_types[i].bytes;
+            return true;
+        }
+    return false;
+}
+
+static bool read_space(struct text modifier, enum space *space)
+{
+    static const struct {
+        const char *name;
+        enum space space;
+    } spaces[] = {{"global", SPACE_GLOBAL}, {"shared", SPACE_SHARED}, {"shared::cta", SPACE_SHARED},
+                  {"local", SPACE_LOCAL},   {"param", SPACE_PARAM},   {"const", SPACE_CONST}};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (text_is(modifier, spaces[i].name)) {
+            *space = spaces[i].space;
+            return true;
+        }
+    return false;
+}
+
+// Modifiers that say how caches are used, or promise what always holds here.
+static bool is_hint(struct text modifier)
+{
+    static const char *const hints[] = {"nc", "ca",       "cg",   "cs",      "cv",  "lu",  "wb",
+                                        "wt", "volatile", "weak", "relaxed", "cta", "gpu", "sys"};
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (text_is(modifier, hints[i]))
+            return true;
+    return text_starts(modifier, "L1::") || text_starts(modifier, "L2::");
+}
+
+static bool read_access(struct text opcode, struct detail *detail, enum element_form *form)
+{
+    struct text rest = opcode;
+    struct text modifier;
+    text_split(&rest, '.', &modifier);
+    detail->write = text_is(modifier, "st");
+    detail->space = SPACE_GENERIC;
+    detail->vector = 1;
+    while (text_split(&rest, '.', &modifier)) {
+        if (read_space(modifier, &detail->space) || is_hint(modifier) ||
+            read_element(modifier, form, &detail->element))
+            continue;
+        if (text_is(modifier, "v2"))
+            detail->vector = 2;
+        else if (text_is(modifier, "v4"))
+            detail->vector = 4;
+        else
+            return false;
+    }
+    detail->bytes = (uint8_t)(detail->vector * detail->element);
+    if ((*form == FORM_U32 || *form == FORM_S32) && detail->vector > 1)
+        *form = detail->vector == 2 ? FORM_2X32 : FORM_4X32;
+    return detail->element > 0 && detail->bytes <= 16;
+}
+
+// The address of an access: s[index] and the offset.
+static bool read_address(struct decoder *decoder, const struct operand *memory, int *reg,
+                         bool *wide, int64_t *offset)
+{
+    if (memory->kind != OPERAND_MEMORY || memory->count != 1)
+        return false;
+    const struct operand *base = &memory->elements[0];
+    *offset = memory->offset;
+    *wide = base->kind != OPERAND_REGISTER || is_kind(decoder, base->reg, REGISTER_64);
+    return source(decoder, base, *wide ? CLASS_64 : CLASS_32, reg);
+}
+
+static operation *access_of(enum space space)
+{
+    switch (space) {
+    case SPACE_GLOBAL:
+    case SPACE_CONST:
+        return access_global;
+    case SPACE_SHARED:
+        return access_shared;
+    case SPACE_LOCAL:
+        return access_local;
+    default:
+        return access_generic;
+    }
+}
+
+static bool decode_parameter(struct decoder *decoder, const struct statement *statement,
+                             struct draft *draft)
+{
+    const struct operand *memory = &statement->operands[1];
+    if (draft->detail.write || memory->kind != OPERAND_MEMORY || memory->count != 1 ||
+        memory->elements[0].kind != OPERAND_VARIABLE ||
+        memory->elements[0].variable->space != SPACE_PARAM)
+        return false;
+    draft->run = load_parameter;
+    draft->detail.offset = (int64_t)memory->elements[0].variable->offset + memory->offset;
+    return draft->detail.offset >= 0 &&
+           (uint64_t)draft->detail.offset + draft->detail.bytes <= decoder->kernel->parameter_bytes;
+}
+
+// The registers that an access moves.
+static bool decode_elements(struct decoder *decoder, const struct operand *operand,
+                            struct draft *draft, int class)
+{
+    const int count = operand->kind == OPERAND_VECTOR ? operand->count : 1;
+    const struct operand *elements = operand->kind == OPERAND_VECTOR ? operand->elements : operand;
+    if (count != draft->detail.vector)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const bool known = draft->detail.write
+                               ? source(decoder, &elements[i], class, &draft->s[i + 1])
+                               : destination(decoder, &elements[i], class, &draft->d[i]);
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+// Finds the registers and what moves them. Elements that are narrower than 64 bits may be in 64-bit
+// registers, too.
+static bool decode_move(struct decoder *decoder, const struct operand *operand, struct draft *draft,
+                        enum element_form form)
+{
+    const struct instruction_set *set = instruction_set();
+    const bool write = draft->detail.write;
+    draft->detail.move = write ? set->store[form] : set->load[form];
+    if (decode_elements(decoder, operand, draft, form == FORM_64 ? CLASS_64 : CLASS_32))
+        return true;
+    draft->detail.move = write ? set->store_wide[form] : set->load_wide[form];
+    return draft->detail.move != NULL && decode_elements(decoder, operand, draft, CLASS_64);
+}
+
+static void note_granule(struct decoder *decoder, const struct detail *detail)
+{
+    if (detail->element < 4 && detail->space != SPACE_PARAM)
+        decoder->granule_shift = 0;
+}
+
+static bool decode_access(struct decoder *decoder, const struct statement *statement)
+{
+    struct draft draft = {.guard = statement->guard,
+                          .guard_negated = statement->guard_negated,
+                          .d = {-1, -1, -1, -1},
+                          .s = {-1, -1, -1, -1, -1}};
+    enum element_form form = FORM_U32;
+    if (statement->count != 2 || !read_access(statement->opcode, &draft.detail, &form))
+        return false;
+    const bool write = draft.detail.write;
+    const struct operand *memory = &statement->operands[write ? 0 : 1];
+    draft.detail.statement = statement;
+    if (!decode_move(decoder, &statement->operands[write ? 1 : 0], &draft, form))
+        return false;
+    draft.run = access_of(draft.detail.space);
+    if (draft.detail.space == SPACE_PARAM
+            ? !decode_parameter(decoder, statement, &draft)
+            : !read_address(decoder, memory, &draft.s[0], &draft.detail.wide_address,
+                            &draft.detail.offset))
+        return false;
+    note_granule(decoder, &draft.detail);
+    *new_draft(decoder) = draft;
+    return true;
+}
+
+// tex.1d.v4.f32.s32 {r, g, b, a}, [object, {x}]
+static bool decode_texture(struct decoder *decoder, const struct statement *statement)
+{
+    if (!text_is(statement->opcode, "tex.1d.v4.f32.s32") || statement->count != 2 ||
+        statement->operands[1].kind != OPERAND_MEMORY || statement->operands[1].count != 2)
+        return false;
+    const struct operand *object = &statement->operands[1].elements[0];
+    const struct operand *at = &statement->operands[1].elements[1];
+    struct draft draft = {.detail = {.vector = 4, .element = 4, .bytes = 16}};
+    int s[2];
+    if (at->kind == OPERAND_VECTOR)
+        at = at->elements;
+    if (!decode_elements(decoder, &statement->operands[0], &draft, CLASS_32) ||
+        !source(decoder, object, CLASS_64, &s[0]) || !source(decoder, at, CLASS_32, &s[1]))
+        return false;
+    struct draft *kept = new_draft(decoder);
+    kept->run = texture_fetch;
+    kept->detail.vector = 4;
+    kept->detail.element = 4;
+    kept->detail.bytes = 16;
+    kept->detail.move = instruction_set()->load[FORM_4X32];
+    memcpy(kept->d, draft.d, sizeof draft.d);
+    memcpy(kept->s, s, sizeof s);
+    return true;
+}
+
+// cp.async.ca.shared.global [to], [from], bytes [, size or predicate]
+static bool decode_copy(struct decoder *decoder, const struct statement *statement)
+{
+    const struct operand *operands = statement->operands;
+    struct draft draft = {.d = {-1, -1, -1, -1}, .s = {-1, -1, -1, -1, -1}};
+    bool wide_source;
+    if (statement->count < 3 || operands[2].kind != OPERAND_INTEGER ||
+        (operands[2].value != 4 && operands[2].value != 8 && operands[2].value != 16) ||
+        !read_address(decoder, &operands[0], &draft.s[0], &draft.detail.wide_address,
+                      &draft.detail.offset) ||
+        !read_address(decoder, &operands[1], &draft.s[1], &wide_source,
+                      &draft.detail.from_offset) ||
+        !wide_source)
+        return false;
+    if (statement->count == 4) {
+        const struct operand *last = &operands[3];
+        draft.detail.has_ignore =
+            last->kind == OPERAND_REGISTER && is_kind(decoder, last->reg, REGISTER_PREDICATE);
+        draft.detail.has_size = !draft.detail.has_ignore;
+        if (!source(decoder, last, draft.detail.has_ignore ? CLASS_PREDICATE : CLASS_32,
+                    &draft.s[2]))
+            return false;
+    }
+    struct draft *kept = new_draft(decoder);
+    draft.detail.statement = statement;
+    draft.detail.space = SPACE_SHARED;
+    draft.detail.bytes = (uint8_t)operands[2].value;
+    draft.guard = kept->guard;
+    draft.guard_negated = kept->guard_negated;
+    draft.run = async_copy;
+    *kept = draft;
+    return statement->count <= 4;
+}
+
+static bool decode_async(struct decoder *decoder, const struct statement *statement)
+{
+    const struct text opcode = statement->opcode;
+    if (text_is(opcode, "cp.async.commit_group")) {
+        new_draft(decoder)->run = async_commit;
+        return statement->count == 0;
+    }
+    if (text_is(opcode, "cp.async.wait_all") || text_is(opcode, "cp.async.wait_group")) {
+        const bool all = statement->count == 0;
+        struct draft *draft = new_draft(decoder);
+        draft->run = async_wait;
+        draft->detail.groups = all ? -1 : (int)statement->operands[0].value;
+        return all == text_is(opcode, "cp.async.wait_all") &&
+               (all || statement->operands[0].kind == OPERAND_INTEGER);
+    }
+    struct text rest = opcode;
+    struct text modifier;
+    text_split(&rest, '.', &modifier);
+    text_split(&rest, '.', &modifier);
+    while (text_split(&rest, '.', &modifier)) {
+        enum space space;
+        if (!is_hint(modifier) && !read_space(modifier, &space))
+            return false;
+        if (text_is(modifier, "L2::cache_hint"))
+            return false;
+    }
+    return decode_copy(decoder, statement);
+}
+
+bool decode_memory(struct decoder *decoder, const struct statement *statement)
+{
+    const struct text text = statement->opcode;
+    if (text_starts(text, "ld.") || text_starts(text, "st."))
+        return decode_access(decoder, statement);
+    if (text_starts(text, "tex."))
+        return decode_texture(decoder, statement);
+    return text_starts(text, "cp.async.") && decode_async(decoder, statement);
+}

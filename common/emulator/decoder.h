@@ -1,0 +1,41 @@
+// The decoder's parts, and what they share: decode.c has the operands, the other files one kind of
+// instruction each.
+#ifndef EMULATOR_DECODER_H
+#define EMULATOR_DECODER_H
+
+#include "draft.h"
+#include "opcodes.h"
+
+struct decoder {
+    const struct kernel *kernel;
+    struct drafts drafts;
+    const struct statement *statement; // the one being decoded
+    int carry;                         // the predicate that is the carry; -1: not needed yet
+    int granule_shift;
+};
+
+// Each of these turns a statement into drafts; false where it does not know it. What has been
+// drafted by then does not count.
+bool decode_computation(struct decoder *decoder, const struct statement *statement);
+bool decode_memory(struct decoder *decoder, const struct statement *statement);
+bool decode_flow(struct decoder *decoder, const struct statement *statement);
+
+// The next instruction, with the statement's guard and nothing else yet.
+struct draft *new_draft(struct decoder *decoder);
+
+// A register of this kind that no other part of the code knows.
+int new_register(struct decoder *decoder, enum register_kind kind);
+
+bool is_kind(const struct decoder *decoder, int reg, enum register_kind kind);
+
+// The register that holds a source of this class (enum operand_class), or that a destination is.
+// False for what cannot be one.
+bool source(struct decoder *decoder, const struct operand *operand, int class, int *reg);
+bool destination(struct decoder *decoder, const struct operand *operand, int class, int *reg);
+
+static inline struct operand register_operand(int reg)
+{
+    return (struct operand){.kind = OPERAND_REGISTER, .reg = reg};
+}
+
+#endif

@@ -1,0 +1,42 @@
+# sgemm() as a library, the examples that use it, and its tests. Included by the Makefile.
+
+DISPATCH := 10
+
+# One object, in which only the names of sgemm.h are seen from outside.
+.PHONY: libsgemm
+libsgemm: build/libsgemm.a
+
+build/libsgemm.o: $$(call objects_of,$(DISPATCH))
+	$(call say,LINK,$@)
+	@$(call need,objcopy,binutils)
+	$(Q)$(CC) -r -nostdlib -o $@ $^
+	$(Q)objcopy --wildcard --keep-global-symbol='sgemm*' $@
+
+build/libsgemm.a: build/libsgemm.o
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $<
+
+# Programs that use the library, each with a twin that runs on the emulator.
+EXAMPLES := $(patsubst %.c,build/%,$(wildcard docs/examples/*.c))
+LIBRARY_TESTS := $(patsubst %.c,build/%,$(wildcard tests/library_*.c))
+USERS := $(EXAMPLES) $(LIBRARY_TESTS)
+USERS_EMULATED := $(USERS:%=%-emulated)
+
+.PHONY: examples
+examples: $(EXAMPLES) $(EXAMPLES:%=%-emulated)
+
+$(USERS): %: %.o build/libsgemm.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(filter-out -lcublas,$(LIBRARIES))
+
+$(USERS_EMULATED): %-emulated: %.o build/libsgemm.a $(EMULATOR) $(ENVIRONMENT)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+# What chooses can be tested without a device.
+build/tests/unit_dispatch: $$(call objects_of,$(DISPATCH))
+
+test: $(USERS) $(USERS_EMULATED)
+gpu: $(USERS)
+
+-include $(wildcard build/common/library/*.d build/docs/examples/*.d)

@@ -1,0 +1,324 @@
+"""What the chapters take from steps, results and the emulator: the blocks and values that
+docs/generate.py fills in."""
+
+import os
+import re
+import subprocess
+import textwrap
+
+import measured
+import variants
+
+import diffs
+import steps
+
+SIZES = ("1024", "2048", "4096", "12288", "k128")
+EXPERIMENT_SIZES = SIZES[:3]
+HEADINGS = {"k128": "4096x4096x128"}
+NOT_YET = "(not measured yet)"
+
+# Output of the emulator names lines of PTX, which differ from compiler to compiler: it is made anew
+# only where the objects come from this one, for this architecture.
+COMPILER, ARCHITECTURE = "13.0", "80"
+
+L1, STALLED = "l1tex__", "smsp__average_warps_issue_stalled_"
+
+
+def stalled(reason):
+    return lambda c: c[f"{STALLED}{reason}_per_issue_active.ratio"]
+
+
+def of_peak(metric):
+    return lambda c: c[f"{metric}.avg.pct_of_peak_sustained_active"]
+
+
+def sectors(way):
+    return lambda c: (
+        c[f"{L1}t_sectors_pipe_lsu_mem_global_op_{way}.sum"]
+        / c[f"{L1}t_requests_pipe_lsu_mem_global_op_{way}.sum"]
+    )
+
+
+def millions(metric):
+    return lambda c: c[metric] / 1e6
+
+
+# name: what it says, its unit, how it comes from the counters, digits
+METRICS = {
+    "time": ("time", "ms", lambda c: c["gpu__time_duration.sum"] / 1e6, 2),
+    "issue": ("issue slots used", "%", of_peak("smsp__issue_active"), 0),
+    "fma": ("FMA pipe busy", "%", of_peak("sm__pipe_fma_cycles_active"), 0),
+    "warps": ("warps on a multiprocessor", "% of the most", of_peak("sm__warps_active"), 0),
+    "dram": ("DRAM bandwidth used", "%", lambda c: c["dram__throughput.avg.pct_of_peak_sustained_elapsed"], 1),
+    "dram_read": ("read from DRAM", "GB", lambda c: c["dram__bytes_read.sum"] / 1e9, 2),
+    "loads": ("global loads", "million requests", millions(f"{L1}t_requests_pipe_lsu_mem_global_op_ld.sum"), 1),
+    "load_sectors": ("sectors a global load", "", sectors("ld"), 1),
+    "stores": ("global stores", "million requests", millions(f"{L1}t_requests_pipe_lsu_mem_global_op_st.sum"), 2),
+    "store_sectors": ("sectors a global store", "", sectors("st"), 1),
+    "store_bytes": ("bytes used of a sector stored", "of 32", lambda c: c["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"], 0),
+    "shared_loads": ("shared loads", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
+    "shared_stores": ("shared stores", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
+    "copies": ("cp.async", "million instructions", millions("smsp__inst_executed_op_ldgsts.sum"), 1),
+    "wait_global": ("warps waiting for global memory", "for each instruction issued", stalled("long_scoreboard"), 2),
+    "wait_shared": ("for shared memory", "", stalled("short_scoreboard"), 2),
+    "wait_barrier": ("at a barrier", "", stalled("barrier"), 2),
+    "wait_dispatch": ("for the dispatch of an instruction", "", stalled("dispatch_stall"), 2),
+    "wait_pipe": ("for the FMA pipe", "", stalled("math_pipe_throttle"), 2),
+    "ready": ("ready, but another was issued", "", stalled("not_selected"), 2),
+}  # fmt: skip
+
+
+class KeepOld(Exception):
+    """This block cannot be made here: what stands there stays."""
+
+
+def step_title(step):
+    path = steps.sources()[step]
+    return re.search(r'\.title = "([^"]*)"', steps.text(path))[1]
+
+
+def chapter_file(step):
+    """07-inline-ptx.md, as the program prints it."""
+    return os.path.basename(steps.sources()[step])[:-3].replace("_", "-") + ".md"
+
+
+def has_page(name):
+    return os.path.exists(os.path.join(steps.ROOT, "docs", name))
+
+
+def base_of(step):
+    return next((base for base, grown, _ in diffs.budgets() if grown == step), None)
+
+
+def name_of(name):
+    """Of a step, "step 07"; of an experiment, what it changes."""
+    return f"step {name}" if name.isdigit() else f"[{name}](variants/{name}.diff)"
+
+
+# ---------------------------------------------------------------------------- values within a line
+
+
+def rate(name, size):
+    return f"{measured.rate(name, size):.1f}"
+
+
+def ratio(name, size):
+    return f"{100 * measured.median(measured.runs(name, size), 'ratio'):.0f} %"
+
+
+def cublas(name, size):
+    return f"{measured.median(measured.runs(name, size), 'cublas_tflops'):.1f}"
+
+
+def faster(name, base, size):
+    """By how much `name` is faster than `base`."""
+    return f"{100 * (measured.rate(name, size) / measured.rate(base, size) - 1):.1f} %"
+
+
+def times(name, base, size):
+    return f"{measured.rate(name, size) / measured.rate(base, size):.1f} times"
+
+
+def count(name, metric):
+    _, _, value, digits = METRICS[metric]
+    return f"{value(measured.counts(name)):.{digits}f}"
+
+
+def loop(name, what, kernel=None):
+    """Instructions of a kind in the main loop; "all" of them, or "others" for one FFMA."""
+    counted = measured.loop(name, kernel)
+    total, products = sum(counted.values()), counted["FFMA"]
+    if what == "all":
+        return str(total)
+    if what == "others":
+        return f"{(total - products) / products:.3f}"
+    return str(sum(n for op, n in counted.items() if op == what or op.startswith(what + ".")))
+
+
+def per_request(step, way):
+    """Wavefronts of a shared load, "ld", or store, "st", on the average, at 256x384x64."""
+    found = measured.small_counts(step, 256, 384, 64)
+    wavefronts = found[f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"]
+    return f"{wavefronts / found[f'smsp__inst_executed_op_shared_{way}.sum']:.1f}"
+
+
+def lines(step):
+    """Changed lines of code, from the step that it grew out of."""
+    sources = steps.sources()
+    return str(diffs.changed_lines(sources[base_of(step)], sources[step]))
+
+
+def record(name, column, size="4096"):
+    return measured.runs(name, size)[0][column]
+
+
+VALUES = (rate, ratio, cublas, faster, times, count, loop, per_request, lines, record)
+
+# ---------------------------------------------------------------------------- blocks
+
+
+def nav(step):
+    """The line under a chapter's title."""
+    numbers = list(steps.sources())
+    here = numbers.index(step)
+    source = os.path.basename(steps.sources()[step])
+    parts = [f"[steps/{source}](../steps/{source})"]
+    if base := base_of(step):
+        parts.append(f"grown out of [{base}]({chapter_file(base)}) by {lines(step)} lines, `make diff{step}`")
+    for word, at in (("before", here - 1), ("next", here + 1)):
+        number = numbers[at] if 0 <= at < len(numbers) else None
+        if number and has_page(chapter_file(number)):
+            parts.append(f"{word}: [{number} {step_title(number)}]({chapter_file(number)})")
+    return " · ".join(parts + ["[all chapters](README.md)"] * has_page("README.md"))
+
+
+def excerpt(step, name):
+    """What stands between two anchors of a step, and where."""
+    path = steps.sources()[step]
+    text = steps.text(path)
+    match = re.search(rf"^[ ]*// \[{name}\]\n(.*?)^[ ]*// \[/{name}\]\n", text, re.DOTALL | re.MULTILINE)
+    if not match:
+        raise LookupError(f"no [{name}] in {path}")
+    kept = [line for line in match[1].splitlines() if not re.match(r"\s*// (lab:|end lab)", line)]
+    first = text.count("\n", 0, match.start(1)) + 1
+    source = os.path.basename(path)
+    return (
+        f"```c\n{textwrap.dedent(chr(10).join(kept))}\n```\n"
+        f"[steps/{source}, line {first}](../steps/{source}#L{first})"
+    )
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def try_rate(name, size):
+    try:
+        return f"{measured.rate(name, size):.1f}"
+    except measured.NotMeasured:
+        return ""
+
+
+def rates(*names):
+    """TFLOP/s of steps and experiments at all sizes, and what they take."""
+    sizes = SIZES if all(map(str.isdigit, names)) else EXPERIMENT_SIZES
+    out = [
+        row(["TFLOP/s"] + [HEADINGS.get(size, size) for size in sizes] + ["registers", "shared memory", "blocks"]),
+        "|---|" + "--:|" * (len(sizes) + 3),
+    ]
+    for name in names:
+        try:
+            found = measured.runs(name, "4096")[0]
+        except measured.NotMeasured:
+            out.append(row([name_of(name), "not measured yet"] + [""] * (len(sizes) + 2)))
+            continue
+        out.append(
+            row([name_of(name)] + [try_rate(name, size) for size in sizes] + [
+                found["registers"], f"{int(found['shared_bytes']) / 1024:.1f} KiB", found["blocks_per_sm"]
+            ])
+        )  # fmt: skip
+    return "\n".join(out)
+
+
+def gained(step):
+    """A step beside the one that it grew out of, and beside cuBLAS."""
+    base = base_of(step)
+    out = rates(*([base] if base else []), step).splitlines()
+    if base:
+        changes = [f"{100 * (measured.rate(step, s) / measured.rate(base, s) - 1):+.0f} %" for s in SIZES]
+        out.append(row(["change"] + changes + ["", "", ""]))
+    out.append(row(["cuBLAS"] + [cublas(step, size) for size in SIZES] + ["", "", ""]))
+    of_cublas = [ratio(step, size) for size in SIZES]
+    out.append(row([f"step {step}, of cuBLAS"] + of_cublas + ["", "", ""]))
+    return "\n".join(out)
+
+
+def counters(*names):
+    """What the hardware counted at 4096: steps or experiments as columns, metrics as rows."""
+    columns = [name for name in names if name not in METRICS]
+    metrics = [name for name in names if name in METRICS]
+    out = [row(["at m = n = k = 4096"] + list(map(name_of, columns)) + [""])]
+    out.append("|---|" + "--:|" * len(columns) + "---|")
+    for metric in metrics:
+        what, unit, _, _ = METRICS[metric]
+        cells = []
+        for name in columns:
+            try:
+                cells.append(count(name, metric))
+            except measured.NotMeasured:
+                cells.append("not measured yet")
+        out.append(row([what] + cells + [unit]))
+    return "\n".join(out)
+
+
+def loops(*names):
+    """The instructions of main loops, for each FFMA."""
+    out = [
+        row(["main loop, for sm_90", "all", "FFMA", "shared loads", "shared stores", "global loads", "others", "not FFMA, for each FFMA"]),
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]  # fmt: skip
+    for name in names:
+        kinds = [int(loop(name, kind)) for kind in ("all", "FFMA", "LDS", "STS")]
+        fetches = sum(int(loop(name, kind)) for kind in ("LDG", "LDGSTS", "TLD"))
+        rest = 2 * kinds[0] - sum(kinds) - fetches
+        out.append(row([name_of(name)] + list(map(str, kinds + [fetches, rest])) + [loop(name, "others")]))
+    return "\n".join(out)
+
+
+def built_here():
+    """Whether the emulated programs are built by the compiler that the text was made with."""
+    build = os.path.join(steps.ROOT, "build")
+    try:
+        flags, architectures = (steps.text(os.path.join(build, f)) for f in ("nvcc-flags", "architectures"))
+    except FileNotFoundError:
+        return False
+    return f" {COMPILER} " in flags and architectures.strip() == ARCHITECTURE
+
+
+def tidy(errors):
+    """Messages without the PTX line and in lines that fit."""
+    errors = re.sub(r" \(PTX line \d+: [^)]*\)", "", errors)
+    return "\n".join(textwrap.fill(x, 96, break_on_hyphens=False, subsequent_indent="    ") for x in errors.splitlines())
+
+
+def hunks(name):
+    """The change of a variant."""
+    return "```diff\n" + "\n@@\n".join("\n".join(hunk) for hunk in variants.load(name).hunks) + "\n```"
+
+
+def attempt(name):
+    """A mistake: the change, and what the emulator says of it."""
+    variant = variants.load(name)
+    if not built_here() or not os.path.exists(os.path.join(variants.BUILT, name + "-emulated")):
+        raise KeepOld
+    said, statuses = [], []
+    for options in variant.runs:
+        status, output, errors = variants.run(variant, options)
+        statuses.append(status)
+        said.append(f"$ build/variants/{name}-emulated {options}")
+        said.append(tidy(errors) if status else output.splitlines()[-1])
+    if not variants.is_as_told(variant, statuses):
+        raise ValueError(f"docs/variants/{name}.diff: exit status {statuses}")
+    return f"{hunks(name)}\n\n```text\n" + "\n".join(said) + "\n```"
+
+
+def emulator(step, *options):
+    """What a step prints on the emulator."""
+    program = os.path.join("build", f"step{step}-emulated")
+    if not built_here() or not os.path.exists(os.path.join(steps.ROOT, program)):
+        raise KeepOld
+    result = subprocess.run(
+        [program, *options], cwd=steps.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60
+    )
+    text = "\n".join(line.rstrip() for line in result.stdout.splitlines())
+    return f"```text\n$ ./step{step} --emulate {' '.join(options)}\n{text}\n```"
+
+
+def figure(name):
+    """A figure with its text alternative, which the figure itself holds."""
+    text = steps.text(os.path.join(steps.ROOT, "docs", "figures", name + ".svg"))
+    title, description = (re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1] for tag in ("title", "desc"))
+    return f"![{title}. {description}](figures/{name}.svg)"
+
+
+BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, emulator, figure)

@@ -1,0 +1,67 @@
+# Variants of the steps: mistakes, which the emulator catches, and experiments, which a GPU times.
+# docs/variants/02-one-barrier.diff changes step 02. Included by the Makefile.
+
+VARIANTS := $(patsubst docs/variants/%.diff,%,$(wildcard docs/variants/*.diff))
+EXPERIMENTS := $(patsubst docs/variants/%.diff,%,$(shell grep -l '^. experiment:' docs/variants/*.diff))
+VARIANT_TWINS := $(VARIANTS:%=build/variants/%-emulated)
+VARIANT_PROGRAMS := $(EXPERIMENTS:%=build/variants/%)
+
+step_of = $(firstword $(subst -, ,$(notdir $(basename $1))))
+
+build/variants/%.cu: docs/variants/%.diff docs/variants.py $$(call source_of,$$(call step_of,$$*))
+	$(Q)$(call need,python3,python3)
+	$(Q)mkdir -p $(@D) && python3 docs/variants.py source $* >$@
+
+build/variants/%.o: build/variants/%.cu build/nvcc-flags build/architectures
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -c $< -o $@
+
+.SECONDARY: $(VARIANTS:%=build/variants/%.cu) $(VARIANTS:%=build/variants/%.o)
+
+main_step_of = step$(call step_of,$1)
+main_of_variant = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
+$(VARIANT_TWINS): build/variants/%-emulated: build/variants/%.o $$(call main_of_variant,$$*) $(HARNESS) \
+		build/common/poison.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+$(VARIANT_PROGRAMS): build/variants/%: build/variants/%.o $$(call main_of_variant,$$*) $(HARNESS) \
+		build/common/poison.o
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+TRIES := $(VARIANTS:%=try%)
+.PHONY: variants tries $(TRIES)
+$(TRIES): try%: build/variants/%-emulated
+	@python3 docs/variants.py try $*
+
+# On a GPU, beside its step: make time09-narrow.
+TIMES := $(EXPERIMENTS:%=time%)
+.PHONY: $(TIMES)
+$(TIMES): time%: build/variants/% $$(call main_step_of,$$*)
+	./$(call main_step_of,$*)
+	build/variants/$*
+
+tries:
+	@$(call need,python3,python3)
+	@python3 docs/variants.py list
+
+variants: $(VARIANT_TWINS)
+
+test: $(VARIANT_TWINS)
+
+# ---------------------------------------------------------------------------- main loops
+
+number_of = $(firstword $(subst _, ,$(notdir $1)))
+
+# Machine code for the reference GPU, whatever GPU is here.
+LOOP_ARCH ?= 90
+LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES)),$(call number_of,$(source))) $(EXPERIMENTS)
+build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -cubin $< -o $@
+
+.PHONY: loops
+loops: $(LOOPS:%=build/loops/%.cubin)
+	@$(call need,python3,python3)
+	@CUOBJDUMP='$(CUOBJDUMP)' python3 tests/loop_mix.py '$(TOOLKIT)/bin' build/loops.csv $^

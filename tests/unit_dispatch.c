@@ -1,0 +1,232 @@
+// What sgemm() chooses, and the table that it reads: no device is needed.
+#include "library/handle.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+enum {
+    H200 = 90,
+    H200_SMS = 132,
+    SEEDS = 3, // the first candidates: steps 07, 08 and 09; the tests of the choice are of these
+    TABLE_SIZE = 2000,
+};
+
+static char path[] = "/tmp/unit_dispatch.XXXXXX";
+
+static struct sgemm product(int64_t m, int64_t n, int64_t k)
+{
+    const struct sgemm problem = {.m = m, .n = n, .k = k, .alpha = 1, .lda = k, .ldb = n, .ldc = n};
+
+    return problem;
+}
+
+static int step_for(const struct sgemm *problem, int capability, int sms)
+{
+    return choose(candidates, SEEDS, problem, capability, sms)->step->number;
+}
+
+// The choice is the step that was the fastest on the reference GPU (docs/results).
+static void test_measured_choices(void)
+{
+    static const struct {
+        int64_t m, n, k;
+        int step;
+    } measured[] = {
+        {1024, 1024, 1024, 8},    {2048, 2048, 2048, 9}, {4096, 4096, 4096, 9},
+        {12288, 12288, 12288, 9}, {4096, 4096, 128, 7},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const struct sgemm problem = product(measured[i].m, measured[i].n, measured[i].k);
+
+        ok(step_for(&problem, H200, H200_SMS) == measured[i].step,
+           "%" PRId64 "x%" PRId64 "x%" PRId64 " on an H200: step %02d", measured[i].m,
+           measured[i].n, measured[i].k, measured[i].step);
+    }
+}
+
+// Large tiles need enough of them for all SMs, whatever their number.
+static void test_waves(void)
+{
+    const struct sgemm small = product(1024, 1024, 1024); // 64 tiles or 32
+    const struct sgemm flat = product(128, INT64_C(256) * 132, 4096);
+    const struct sgemm one_more = product(128, INT64_C(256) * 133, 4096);
+
+    is_integer(step_for(&small, H200, 16), 9, "1024 fills 16 SMs with large tiles");
+    is_integer(step_for(&small, H200, 1), 9, "and one");
+    ok(step_for(&small, H200, 1000) != 9, "1000 SMs get small tiles");
+    is_integer(step_for(&flat, H200, 132), 9, "132 large tiles on 132 SMs: one for each");
+    ok(step_for(&one_more, H200, 132) != 9, "133: three small tiles beat two large ones");
+}
+
+static void test_conditions(void)
+{
+    struct sgemm problem = product(4096, 4096, 4096);
+    int64_t *const lengths[] = {&problem.lda, &problem.ldb, &problem.k, &problem.n};
+    size_t i;
+
+    ok(step_for(&problem, 75, 72) != 9, "no cp.async at compute capability 7.5");
+    is_integer(alignment_of(&problem), 512, "all is aligned");
+    problem.A = (const float *)16; // NOLINT(performance-no-int-to-ptr): nobody follows it
+    is_integer(alignment_of(&problem), 16, "A at 16 bytes");
+    is_integer(step_for(&problem, H200, H200_SMS), 9, "which is enough for step 09");
+    problem.B = (const float *)8; // NOLINT(performance-no-int-to-ptr)
+    is_integer(alignment_of(&problem), 8, "B at 8 bytes");
+    is_integer(step_for(&problem, H200, H200_SMS), 7, "which leaves step 07");
+    for (i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        problem = product(4096, 4096, 4096);
+        problem.lda = problem.ldb = 4104;
+        *lengths[i] -= 2;
+        is_integer(alignment_of(&problem), 4, "a length that is no multiple of 4");
+    }
+    problem = product(INT64_C(1) << 40, INT64_C(1) << 20, 0);
+    ok(step_for(&problem, H200, H200_SMS) > 0, "sizes beyond 32 bits");
+}
+
+// Tables ------------------------------------------------------------------------------------------
+
+static struct sgemm_handle *handle_of(int capability, int sms)
+{
+    struct sgemm_handle *handle = calloc(1, sizeof *handle);
+
+    handle->capability = capability;
+    handle->sms = sms;
+    handle->candidate_count = candidate_count;
+    memcpy(handle->candidates, candidates, (size_t)candidate_count * sizeof *candidates);
+    return handle;
+}
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    fputs(text, file);
+    fclose(file);
+}
+
+static void add_line(char *text, const struct candidate *candidate, int mflops)
+{
+    const size_t length = strlen(text);
+
+    snprintf(text + length, TABLE_SIZE - length, "%02d\t%d\t%d\t%d\t0\r\n", candidate->step->number,
+             candidate->alignment, mflops, mflops);
+}
+
+// Every candidate in turn is made the fastest by far, and chosen.
+static void test_good_tables(void)
+{
+    const struct sgemm problem = product(512, 512, 512);
+    int fast, i;
+
+    for (fast = 0; fast < candidate_count; fast++) {
+        struct sgemm_handle *handle = handle_of(H200, H200_SMS);
+        char text[TABLE_SIZE] = "# a table\n\ndevice\t90\t132\n# lines of candidates\n";
+
+        for (i = 0; i < candidate_count; i++)
+            add_line(text, &candidates[i], i == fast ? 1000 : 1);
+        write_file(text);
+        is_integer(sgemm_load_table(handle, path), SGEMM_OK, "a table is read");
+        is_text(sgemm_message(handle), "", "without a word");
+        is_integer(choose(handle->candidates, handle->candidate_count, &problem, H200, H200_SMS)
+                       ->step->number,
+                   candidates[fast].step->number, "and the fastest in it is chosen");
+        free(handle);
+    }
+}
+
+static void test_bad_table(const char *text, const char *wanted)
+{
+    struct sgemm_handle *handle = handle_of(H200, H200_SMS);
+    const char *message;
+
+    write_file(text);
+    ok(sgemm_load_table(handle, path) == SGEMM_BAD_TABLE, "refused: %s", wanted);
+    message = sgemm_message(handle);
+    if (!ok(strncmp(message, path, strlen(path)) == 0 && strstr(message, wanted) != NULL &&
+                strchr(message, '\n') == NULL,
+            "in one line, with the file's name"))
+        printf("# got %s\n", message);
+    ok(memcmp(handle->candidates, candidates, (size_t)candidate_count * sizeof *candidates) == 0,
+       "and nothing of it is used");
+    free(handle);
+}
+
+// A table with all lines but the first candidate's, which is `line` instead.
+static void test_bad_line(const char *line, const char *wanted)
+{
+    char text[TABLE_SIZE];
+    int i;
+
+    snprintf(text, sizeof text, "device 90 132\n%s", line);
+    for (i = 1; i < candidate_count; i++)
+        add_line(text, &candidates[i], 1);
+    test_bad_table(text, wanted);
+}
+
+static void test_bad_tables(void)
+{
+    char long_line[300];
+
+    test_bad_table("", "no line for step 7 at alignment 4");
+    test_bad_table("# only a comment\n", "no line for step 7 at alignment 4");
+    test_bad_table("7 4 1 1 1\n", ":1: the first line is 'device'");
+    test_bad_table("device 90\n", ":1: the first line is 'device'");
+    test_bad_table("device 90 132 5\n", ":1: the first line is 'device'");
+    test_bad_table("device 86 82\n", ":1: measured on an sm_86 with 82 SMs, and this device is an");
+    test_bad_table("device 90 114\n", "with 114 SMs, and this device is an sm_90 with 132");
+    test_bad_line("", "no line for step 7 at alignment 4");
+    test_bad_line("device 90 132\n", ":2: a line is five whole numbers");
+    test_bad_line("7 4 1 1\n", ":2: a line is five whole numbers");
+    test_bad_line("7 4 1 1 1 1\n", ":2: a line is five whole numbers");
+    test_bad_line("7 4 1 1 1x\n", ":2: a line is five whole numbers");
+    test_bad_line("7 4 1 1.5 1\n", ":2: a line is five whole numbers");
+    test_bad_line("7 4 1 1 99999999999999999999\n", ":2: a line is five whole numbers");
+    test_bad_line("7 4 0 1 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
+    test_bad_line("7 4 1 -1 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
+    test_bad_line("7 4 1 2000000000 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
+    test_bad_line("7 4 1 1 -1\n", "overhead is 0 to 1000000 terms");
+    test_bad_line("7 8 1 1 1\n", ":2: sgemm() has no step 7 at alignment 8");
+    test_bad_line("1 4 1 1 1\n", ":2: sgemm() has no step 1 at alignment 4");
+    test_bad_line("7 4 1 1 1\n7 4 1 1 1\n", ":3: step 7 at alignment 4 for the second time");
+    snprintf(long_line, sizeof long_line, "7 4 1 1 1%250s\n", "");
+    test_bad_line(long_line, ":2: a line has at most 198 characters");
+}
+
+static void test_unreadable(const char *name, const char *wanted)
+{
+    struct sgemm_handle *handle = handle_of(H200, H200_SMS);
+
+    is_integer(sgemm_load_table(handle, name), SGEMM_UNREADABLE_TABLE, wanted);
+    ok(strstr(sgemm_message(handle), wanted) != NULL, "said so: %s", sgemm_message(handle));
+    free(handle);
+}
+
+static void test_unreadable_tables(void)
+{
+    struct sgemm_handle *old = handle_of(75, 72);
+
+    test_unreadable("/nowhere/table.tsv", "cannot read '/nowhere/table.tsv': No such file");
+    test_unreadable("/tmp", "cannot read '/tmp': Is a directory");
+    test_unreadable(NULL, "path is NULL");
+    is_integer(sgemm_load_table(NULL, path), SGEMM_NO_HANDLE, "no handle");
+    write_file("device 75 72\n7 4 1 1 1\n8 512 1 1 1\n");
+    is_integer(sgemm_load_table(old, path), SGEMM_OK,
+               "a device without step 09 needs no line of it");
+    free(old);
+}
+
+int main(void)
+{
+    close(mkstemp(path));
+    test_measured_choices();
+    test_waves();
+    test_conditions();
+    test_good_tables();
+    test_bad_tables();
+    test_unreadable_tables();
+    unlink(path);
+    return finish();
+}
