@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "memory.h"
 #include "runtime.h"
+#include "sharing.h"
 
 cublasStatus_t open_blas(cublasHandle_t handle)
 {
@@ -205,6 +206,7 @@ bool find_matrix(struct matrix *out, const char *function, const char *name, enu
     *out = (struct matrix){memory_host(address, bytes), wide, 1, ld};
     if (out->host == NULL)
         return outside(function, name, address, bytes);
+    device_takes(memory_holding(address), use != USE_READ, function);
     for (int64_t column = 0; column < columns; column++) {
         const uint64_t start = address + (uint64_t)(column * ld) * element;
         if (use != USE_WRITE)
@@ -230,9 +232,12 @@ bool find_vector(struct matrix *out, const char *function, const char *name, enu
 // Where a scalar is, if it is where the handle says.
 static void *scalar_at(cublasHandle_t handle, const void *pointer, uint64_t bytes)
 {
-    if (handle->pointers == CUBLAS_POINTER_MODE_DEVICE)
-        return memory_host(address_of(pointer), bytes);
-    return memory_is_host(address_of(pointer)) ? (void *)pointer : NULL;
+    const bool on_host = handle->pointers == CUBLAS_POINTER_MODE_HOST;
+    if (on_host && !memory_is_host(address_of(pointer)))
+        return NULL;
+    if (on_host && memory_holding(address_of(pointer)) == NULL)
+        return (void *)pointer;
+    return memory_host(address_of(pointer), bytes);
 }
 
 bool read_scalar(cublasHandle_t handle, double *value, bool wide, const void *from)
@@ -249,6 +254,8 @@ bool write_scalar(cublasHandle_t handle, void *to, const void *value, uint64_t b
     if (at == NULL)
         return false;
     memcpy(at, value, bytes);
+    if (handle->pointers == CUBLAS_POINTER_MODE_HOST)
+        device_gives_back(); // it waits for the result
     if (memory_holding(address_of(to)) != NULL)
         memory_written(address_of(to), bytes);
     return true;

@@ -12,6 +12,11 @@
 #include "memory.h"
 #include "warp.h"
 
+enum {
+    NEAR_NULL = 1 << 20,   // an index added to a null pointer is hardly greater
+    NEAR_SHARED = 1 << 16, // bytes that an index too small or too large may be off
+};
+
 static bool failed;
 
 bool emulator_has_failed(void)
@@ -45,9 +50,25 @@ _Noreturn void emulator_fail(const char *format, ...)
     exit(EMULATOR_FAULT);
 }
 
+// Whether an address is a host's, and not a little outside what host and kernels share.
+static bool is_host_pointer(const struct allocation *near, uint64_t address)
+{
+    const bool shared =
+        near != NULL && memory_is_host(near->address) &&
+        address - (near->address - NEAR_SHARED) < near->bytes + NEAR_SHARED + NEAR_SHARED;
+    return memory_is_host(address) && !shared;
+}
+
 const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t size)
 {
     const struct allocation *near = memory_nearest(address);
+    if (is_host_pointer(near, address)) {
+        snprintf(out, size, "0x%" PRIx64 ", %s", address,
+                 address < NEAR_NULL ? "a null pointer"
+                                     : "a pointer to memory of the host (kernels reach that of "
+                                       "cudaMalloc, cudaMallocManaged and cudaMallocHost)");
+        return out;
+    }
     if (near == NULL) {
         snprintf(out, size, "0x%" PRIx64 ", and nothing has been allocated", address);
         return out;

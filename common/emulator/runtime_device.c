@@ -5,6 +5,7 @@
 #include "device.h"
 #include "memory.h"
 #include "runtime.h"
+#include "sharing.h"
 #include "texture.h"
 
 static cudaError_t check_device(int device)
@@ -206,6 +207,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 cudaError_t cudaDeviceSynchronize(void)
 {
     enter_runtime();
+    device_gives_back();
     return leave_runtime(cudaSuccess);
 }
 

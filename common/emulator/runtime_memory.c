@@ -4,6 +4,7 @@
 #include "device.h"
 #include "memory.h"
 #include "runtime.h"
+#include "sharing.h"
 
 enum {
     PITCH = 512, // rows of cudaMallocPitch begin at multiples of this
@@ -29,6 +30,7 @@ static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes,
     struct allocation *allocation = memory_allocate(kind, bytes);
     if (allocation == NULL)
         return cudaErrorMemoryAllocation;
+    watch_host();
     allocation->flags = flags;
     *pointer = POINTER(allocation->address);
     return cudaSuccess;
@@ -89,6 +91,7 @@ static cudaError_t release(void *pointer)
     if (allocation == NULL ||
         (allocation->kind != MEMORY_DEVICE && allocation->kind != MEMORY_MANAGED))
         return cudaErrorInvalidValue;
+    device_gives_back(); // it waits
     memory_release(allocation);
     return cudaSuccess;
 }
@@ -179,7 +182,7 @@ static bool is_managed(const struct allocation *allocation)
 {
     return allocation != NULL &&
            (allocation->kind == MEMORY_MANAGED ||
-            (allocation->kind == MEMORY_VARIABLE && memory_is_host(allocation->address)));
+            (allocation->kind == MEMORY_VARIABLE && memory_is_shared(allocation)));
 }
 
 static bool is_pinned(const struct allocation *allocation)

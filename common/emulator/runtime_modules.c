@@ -107,7 +107,7 @@ void **__cudaRegisterFatBinary(void *wrapper)
         emulator_settings.capability = fatbin_newest_machine_code(image->container);
     // A program that was built for a newer GPU than the model gets a model that it runs on.
     const int lowest = fatbin_lowest_capability(image->container);
-    if (lowest > emulator_settings.capability)
+    if (lowest > emulator_settings.capability && !emulator_settings.only_this_gpu)
         emulator_settings.capability = lowest;
     image->next = images;
     images = image;

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "emulator.h"
 #include "runtime.h"
+#include "sharing.h"
 
 struct CUstream_st {
     unsigned flags;
@@ -92,14 +93,19 @@ static cudaError_t check_stream(cudaStream_t stream)
     return leave_runtime(stream_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
+// Who has waited for one stream is taken to have waited for all: so nothing is called a race that
+// may be none.
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return check_stream(stream);
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    device_gives_back();
+    return leave_runtime(stream_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return check_stream(stream);
+    return cudaStreamSynchronize(stream);
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
@@ -159,7 +165,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data,
                                   unsigned flags)
 {
-    const cudaError_t error = check_stream(stream);
+    const cudaError_t error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess)
         return error;
     if (callback == NULL || flags != 0)
@@ -170,7 +176,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
-    const cudaError_t error = check_stream(stream);
+    const cudaError_t error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess)
         return error;
     if (function == NULL)
@@ -240,21 +246,17 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return leave_runtime(cudaSuccess);
 }
 
-static cudaError_t check_event(cudaEvent_t event)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     if (!enter_runtime())
         return leave_runtime(cudaSuccess);
+    device_gives_back();
     return leave_runtime(event_known(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    return check_event(event);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return check_event(event);
+    return cudaEventSynchronize(event);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)

@@ -55,6 +55,18 @@ static __global__ __launch_bounds__(512, 2) void bounded(float *data)
     data[threadIdx.x] = sqrtf(data[threadIdx.x]) + data[threadIdx.x + 1] / 3;
 }
 
+// More registers than N.
+template <int N> static __global__ void registers(volatile float *data)
+{
+    float values[N];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        values[i] = data[i];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        data[i] = values[N - 1 - i];
+}
+
 // Memory of all kinds: a kernel doubles it, and it comes back.
 static bool doubled(int *device, int *host)
 {
@@ -329,11 +341,14 @@ static int by_the_book(const void *kernel, int threads, size_t dynamic)
 
 static void occupancy(void)
 {
-    const void *const kernels[] = {(const void *)bounded, (const void *)shared_bytes,
-                                   (const void *)double_all};
+    const void *const kernels[] = {
+        (const void *)bounded,       (const void *)shared_bytes,   (const void *)registers<28>,
+        (const void *)registers<36>, (const void *)registers<44>,  (const void *)registers<60>,
+        (const void *)registers<80>, (const void *)registers<100>,
+    };
     int wrong = 0, grid = 0, block = 0;
     struct cudaFuncAttributes attributes;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 8; k++)
         for (int threads = 1; threads <= 512; threads += 17)
             for (size_t dynamic = 0; dynamic <= 40000; dynamic += 1234) {
                 int blocks = -1;
