@@ -54,12 +54,14 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
+##   make tune         what sgemm() chooses from, measured into build/tune/table.tsv (TUNE=build/tune)
 ##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
 ##
 ## Checking:
 ##   make test         everything that this machine can run
 ##   make lint         formatting and static analysis, warnings are errors
 ##   make docs         regenerate the documents' tables, listings, figures and chart
+##   make site         the documents as a website, build/site/html/index.html
 ##
 ## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
 ##   NVCC=/path/to/nvcc  CUDA_HOME=/path/to/cuda  DEBUG=1 (-G)  V=1 (show commands)  -j4 (parallel)
@@ -95,7 +97,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean site diff%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -195,7 +197,7 @@ say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
 
 # ---------------------------------------------------------------------------- programs
 
-.PHONY: help all clean test lint docs diffs matrix gpu FORCE
+.PHONY: help all clean test lint docs site diffs matrix gpu FORCE
 all: $(PROGRAMS)
 
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
@@ -337,6 +339,20 @@ docs: $(VARIANT_TWINS) $(EMULATED)
 	$(Q)CUOBJDUMP='$(CUOBJDUMP)' python3 docs/listings.py || [ $$? = 77 ]
 	$(Q)python3 docs/generate.py
 	$(Q)gnuplot docs/ladder.gp >docs/ladder.svg
+
+# The generator of the website is installed in a folder of its own, at the first call.
+ZENSICAL := build/site-venv/bin/zensical
+site: $(ZENSICAL)
+	$(Q)python3 docs/site.py '$(abspath $<)'
+
+$(ZENSICAL): docs/site-requirements.txt
+	@$(call need,python3,python3)
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "make site needs python3's venv (package: python3-venv)" >&2; exit 1; }
+	$(call say,PIP,$<)
+	$(Q)python3 -m venv build/site-venv
+	$(Q)build/site-venv/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
 
 lint:
 	@$(call need,clang-format,clang-format)

@@ -49,8 +49,8 @@ enum sgemm_status sgemm_set_stream(struct sgemm_handle *handle, cudaStream_t str
 // C := alpha * A * B + beta * C. All matrices are in device memory and row-major: element (i, j) of
 // A is A[i * lda + j]. Lengths are in elements, not bytes; none has an upper limit of its own.
 //   A is m x k, lda >= max(1, k);  B is k x n, ldb >= max(1, n);  C is m x n, ldc >= max(1, n).
-// m, n and k may be 0. Pointers are multiples of 4 bytes; multiples of 512, with k, n, lda and ldb
-// multiples of 4, leave the most kernels to choose from. C must not overlap A or B.
+// m, n and k may be 0. Pointers are multiples of 4 bytes; multiples of 512, with k, n, lda, ldb and
+// ldc multiples of 4, leave the most kernels to choose from. C must not overlap A or B.
 // As in BLAS: with alpha = 0 or k = 0 neither A nor B is read, with beta = 0 C is not read; a
 // matrix that is not touched may be NULL. There is no argument for a transposed matrix. For
 // column-major matrices swap: B, n and ldb take the places of A, m and lda

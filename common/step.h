@@ -6,6 +6,7 @@
 #define STEP_H
 
 #include <cuda_runtime.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -58,7 +59,8 @@ struct step {
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do
     struct step_kernel kernels[STEP_KERNELS];
 
-    // Before the first launch: makes problem->workspace. Not timed. NULL where nothing is needed.
+    // Before the first launch: makes problem->workspace, and leaves nothing of that to be done on
+    // the device. Not timed. NULL where nothing is needed.
     cudaError_t (*prepare)(struct sgemm *problem);
     // Starts every kernel that the product takes on the stream and returns without waiting. May be
     // called any number of times between prepare and release; everything it starts is timed.
@@ -69,6 +71,11 @@ struct step {
     // Writes in a few words what a prepared problem runs, or where an error of prepare or launch
     // came from. Left out where the kernels say it all.
     void (*describe)(const struct sgemm *problem, char *text, size_t size);
+
+    // For sgemm(), which chooses among steps. Left out, both are false.
+    bool shares_tiles; // blocks share tiles: every multiprocessor has as much to do as any other
+    bool reusable;     // a workspace serves any problem, one after the other; false: only that of
+                       // the same matrices
 };
 
 // The number of tile_m x tile_n tiles that cover C: 0 where m or n is 0.

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 // [candidates]
-// A step, the alignment that its kernel needs, and its speed: MFLOP/s of an SM that has one of its
-// blocks, and of one that is full; terms of k that the rest of a tile takes as long as. All
-// measured on the reference GPU (docs/results); `make tune` measures them on yours.
+// A step, the alignments of A, B and C in bytes that its kernel needs, and its speed: MFLOP/s of an
+// SM that has one of its blocks, and of one that is full; what a tile takes beside its k terms, in
+// terms. Measured on the reference GPU (docs/results); `make tune` measures them on yours.
 const struct candidate candidates[] = {
-    {&step07, 4, {311016, 363482, 33}},
-    {&step08, 512, {327539, 361989, 35}},
-    {&step09, 16, {389339, 400457, 51}},
+    {&step07, {4, 4, 4}, {311016, 363482, 33}},
+    {&step08, {512, 512, 4}, {327539, 361989, 35}},
+    {&step09, {4, 16, 4}, {389339, 400457, 51}},
 };
 // [/candidates]
 const int candidate_count = sizeof candidates / sizeof *candidates;
@@ -26,31 +26,47 @@ const int candidate_count = sizeof candidates / sizeof *candidates;
 static_assert(sizeof candidates / sizeof *candidates <= MOST_CANDIDATES, "a handle has room");
 
 // [alignment]
-// The least power of two, up to 512, that divides the addresses of A and B, and if rows do not
-// start and end at multiples of 16 bytes: 4.
-int alignment_of(const struct sgemm *p)
+// The power of two, 4 to 512, that a matrix starts at a multiple of. Rows that do not start and end
+// at multiples of 16 bytes count as its beginning: 4.
+int alignment_of(const float *matrix, int64_t cols, int64_t ld)
 {
-    const uintptr_t addresses = (uintptr_t)p->A | (uintptr_t)p->B | 512;
+    const uintptr_t address = (uintptr_t)matrix | 512;
 
-    if (p->lda % 4 != 0 || p->ldb % 4 != 0 || p->k % 4 != 0 || p->n % 4 != 0)
-        return 4;
-    return (int)(addresses & -addresses); // the lowest bit that is set
+    return cols % 4 != 0 || ld % 4 != 0 ? 4 : (int)(address & -address); // the lowest bit set
+}
+
+static bool can_run(const struct candidate *candidate, const struct sgemm *p, int capability)
+{
+    const int *needs = candidate->alignment;
+
+    return candidate->step->minimum_capability <= capability &&
+           needs[0] <= alignment_of(p->A, p->k, p->lda) &&
+           needs[1] <= alignment_of(p->B, p->n, p->ldb) &&
+           needs[2] <= alignment_of(p->C, p->n, p->ldc);
 }
 // [/alignment]
 
 // [estimate]
-// Microseconds. Every tile takes as long as its k terms, and `overhead` more. All wait for the SM
-// that has the most tiles: it computes `rounds` of them, at full speed if some share it.
+// How many tiles the SM that has the most computes. All others wait for it.
+static double most_tiles(int64_t tiles, int sms)
+{
+    return (double)((tiles + sms - 1) / sms);
+}
+
+// Microseconds. A tile takes as long as its k terms, and `overhead` more. Where blocks share tiles,
+// so that no SM has more to do than another, to put tiles together takes one `overhead` more.
 static double estimate(const struct candidate *candidate, const struct sgemm *problem, int sms)
 {
     const struct step *step = candidate->step;
     const struct speed *speed = &candidate->speed;
     const int64_t tiles = tile_count(problem, step->tile_m, step->tile_n);
-    const int64_t rounds = (tiles + sms - 1) / sms;
-    const double terms = (double)problem->k + (double)speed->overhead;
-    const double operations = 2.0 * step->tile_m * step->tile_n * terms;
+    const bool shared = step->shares_tiles && tiles % sms != 0;
+    const double share = shared ? (double)tiles / sms : most_tiles(tiles, sms);
+    const double terms = share * (double)(problem->k + speed->overhead);
+    const double more = shared ? (double)speed->overhead : 0;
+    const int64_t rate = tiles <= sms ? speed->alone : speed->full;
 
-    return (double)rounds * operations / (double)(rounds == 1 ? speed->alone : speed->full);
+    return 2.0 * step->tile_m * step->tile_n * (terms + more) / (double)rate;
 }
 // [/estimate]
 
@@ -58,16 +74,13 @@ static double estimate(const struct candidate *candidate, const struct sgemm *pr
 const struct candidate *choose(const struct candidate *from, int count, const struct sgemm *problem,
                                int capability, int sms)
 {
-    const int alignment = alignment_of(problem);
     const struct candidate *best = NULL;
 
-    // lab: the candidate with the least estimate, of those that can run (about 7 lines)
-    for (int i = 0; i < count; i++) {
-        if (from[i].step->minimum_capability > capability || from[i].alignment > alignment)
-            continue;
-        if (best == NULL || estimate(&from[i], problem, sms) < estimate(best, problem, sms))
+    // lab: the candidate with the least estimate, of those that can run (about 4 lines)
+    for (int i = 0; i < count; i++)
+        if (can_run(&from[i], problem, capability) &&
+            (best == NULL || estimate(&from[i], problem, sms) < estimate(best, problem, sms)))
             best = &from[i];
-    }
     // end lab
     return best;
 }

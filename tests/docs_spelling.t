@@ -30,8 +30,8 @@ def unknown(text):
     return set(result.stdout.split())
 
 
-if not shutil.which("aspell"):
-    tap.skip_all("aspell is missing (packages: aspell, aspell-en)")
+if not shutil.which("aspell") or "en_GB" not in tap.run(["aspell", "dicts"]).stdout.split():
+    tap.skip_all("aspell or its English words are missing (packages: aspell, aspell-en)")
 
 words = set(steps.text(os.path.join(steps.ROOT, "docs", "words.txt")).lower().split())
 tap.ok(unknown("This is a plaine mistake.") == {"plaine"}, "a misspelt word is found")

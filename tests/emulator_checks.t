@@ -17,6 +17,23 @@ CASES = {
         "bits": RIGHT,
         "divergence": RIGHT,
     },
+    "calls": {
+        "recursion": RIGHT,
+        "deep_recursion": RIGHT,
+        "too_deep": r"call: 1024 calls deep, which is as deep as the emulator goes; at .*calls.cu:\d+",
+        "structs": RIGHT,
+        "pointers": RIGHT,
+        "bad_pointer": r"call: 0x0 is the address of no function",
+        "shared_in_function": RIGHT,
+        "shared_pools": RIGHT,
+        "variables": RIGHT,
+        "switches": RIGHT,
+        "indexed_parameter": RIGHT,
+        "assertion_holds": RIGHT,
+        "local_array": RIGHT,
+        "local_array_unwritten": r"uninitialized: reads local memory .* local address 0x1c",
+        "local_array_past_end": r"out of bounds: writes 4 bytes at local address 0x20 of 32",
+    },
     "memory": {
         "in_bounds": RIGHT,
         "read_past_end": r"out of bounds: reads 4 bytes at 0x1000000000190, 0 bytes past the end of "
@@ -148,6 +165,19 @@ for program, cases in CASES.items():
 for program, case in (("memory", "read_past_end"), ("races", "one_barrier"), ("async", "no_wait")):
     results = {run_case(program, case, "0", "-1", workers).stderr for workers in "12345"}
     tap.ok(len(results) == 1, f"{program}: {case} has one message", "\n".join(results))
+
+# What kernels print comes on stdout, thread by thread; a failed assertion ends the launch only.
+LINE = "{0}|{1:5}|7    |000ff|{2:+.2f}|1.000000e+10|{3}|{4}|-5000000000|10000000000|%|{0:4}\n"
+ZERO, ONE = LINE.format(0, 0, 0, "a", "zero"), LINE.format(1, -1, 0.25, "b", "one")
+for case, printed in (("printing", ZERO + ONE + "no arguments\n"), ("printing_blocks", 3 * ZERO)):
+    result = run_case("calls", case, "0", "-1")
+    tap.ok(result.stdout == printed + "ok\n", f"calls: {case}", said(result))
+result = run_case("calls", "assertion_fails", "0", "-1")
+tap.ok(
+    result.returncode == 5
+    and re.match(r'case: emulator: assert: "data\[threadIdx.x\] < limit" does not hold in void check\('
+                 r".*calls.cu:\d+ .*thread \(50,0,0\)\n$", result.stderr),
+    "calls: assertion_fails is an error of the launch", said(result))
 
 # The code for any CPU gives the same as the code for this one.
 for case in CASES["arithmetic"]:

@@ -1,15 +1,15 @@
 #!/bin/sh
 # gpu.sh FOLDER TOOLS [VARIANT...]: all the work that needs a GPU, results as files in FOLDER. TOOLS is
 # where the toolkit's programs are, each VARIANT a program made of docs/variants. PHASES chooses among
-# "verify sanitize profile benchmark variants patterns". Goes on after a failure, and exits 1 if there was
-# one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv, variant_counters.csv and
-# access_patterns.csv.
+# "verify sanitize profile benchmark variants patterns facts". Goes on after a failure, and exits 1 if there
+# was one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv, variant_counters.csv,
+# access_patterns.csv, device_facts.csv and occupancy.csv.
 set -u
 
 out=$1
 tools=$2
 shift 2
-phases=${PHASES:-verify sanitize profile benchmark variants patterns}
+phases=${PHASES:-verify sanitize profile benchmark variants patterns facts}
 mkdir -p "$out" || exit 1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -75,6 +75,10 @@ for phase in $phases; do
     [ "$phase" = patterns ] && "$tools/nvcc" -o build/access_patterns tests/access_patterns.cu &&
         run patterns python3 tests/access_patterns.py build/access_patterns \
             "$out/access_patterns.csv" "$tools"
+    [ "$phase" = facts ] && "$tools/nvcc" -arch=native -o build/device_facts tests/device_facts.cu && {
+        run device_facts build/device_facts && mv "$out/device_facts.txt" "$out/device_facts.csv"
+        run occupancy build/device_facts occupancy && mv "$out/occupancy.txt" "$out/occupancy.csv"
+    }
     for step in step[0-9][0-9]; do
         case $phase in
         sanitize) run "$step-sanitize" tests/sanitize.sh "./$step" "$tools" & ;;

@@ -74,7 +74,7 @@ def emulated_device():
 
 
 def check_programs(folder):
-    textures = write_table(folder, table(("08", 512)))  # they need a workspace each
+    textures = write_table(folder, table(("08", "512 512 4")))  # they need a workspace each
     same_gpu = {**os.environ, "EMULATOR_GPU": f"sm_{DEVICE[0]}"}
     for command in ("library_calls-emulated", f"library_calls-emulated {textures}", "library_threads-emulated",
                     "library_threads-emulated 16 3 40"):  # fmt: skip
@@ -86,14 +86,14 @@ def check_programs(folder):
 
 
 def candidates():
-    """[("07", 4), ("08", 512), ...]"""
-    return [(step, int(bytes_)) for step, bytes_ in re.findall(r"^    \{&step(\d\d), (\d+),", SOURCE, re.M)]
+    """[("07", "4 4 4"), ("08", "512 512 4"), ...]"""
+    return [(step, " ".join(bytes_)) for step, *bytes_ in re.findall(r"^    \{&step(\d\d), \{(\d+), (\d+), (\d+)\}", SOURCE, re.M)]
 
 
 def table(fast):
     """A table in which the candidate `fast` is by far the fastest."""
-    lines = [f"{step} {alignment} {speed} {speed} 1"
-             for step, alignment in candidates() for speed in [1000 if (step, alignment) == fast else 1]]  # fmt: skip
+    lines = [f"{' '.join(each)} {speed} {speed} 1"
+             for each in candidates() for speed in [1000 if each == fast else 1]]  # fmt: skip
     return "\n".join(["# made up", " ".join(["device", *DEVICE]), *lines, ""])
 
 
@@ -119,10 +119,16 @@ def check_candidates(folder):
         for shape in SHAPES:
             result = run_dispatch(folder, table((step, alignment)), *shape.split())
             tap.ok(result.returncode == 0 and re.search(rf" exact .*  step {step}$", result.stdout, re.M),
-                   f"{shape}: step {step} at alignment {alignment}, where the table says so", result.stdout + result.stderr)  # fmt: skip
+                   f"{shape}: step {step} for {alignment}, where the table says so", result.stdout + result.stderr)  # fmt: skip
     result = run_dispatch(folder, table(candidates()[-1]), "-m", "40", "-n", "71", "-k", "36")
-    tap.ok(result.returncode == 0 and result.stdout.endswith("  step 07\n"), "unaligned: step 07, whatever the table says",
+    tap.ok(result.returncode == 0 and "  step 07\n" in result.stdout, "unaligned: step 07, whatever the table says",
            result.stdout + result.stderr)  # fmt: skip
+    path = os.path.join(folder, "record.csv")
+    run_dispatch(folder, table(("09", "4 16 4")), "-s", "64", "--csv", path)
+    with open(path, encoding="utf-8", newline="") as file:
+        record = next(csv.DictReader(file))
+    tap.ok((record["runs"], record["registers"], record["spilled_bytes"]) == ("step 09", "", ""),
+           "a record says what ran, and nothing of kernels that step 10 has not", record)  # fmt: skip
     result = run_dispatch(folder, "device 90 1\n", "-s", "64")
     tap.ok(result.returncode == 2 and re.fullmatch(r"step10: .*table\.tsv:1: measured on .*\n", result.stderr),
            "another device's table is refused in one line", result.stderr)  # fmt: skip

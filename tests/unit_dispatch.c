@@ -62,28 +62,113 @@ static void test_waves(void)
     ok(step_for(&one_more, H200, 132) != 9, "133: three small tiles beat two large ones");
 }
 
+// A pointer that nobody follows.
+static float *at(uintptr_t address)
+{
+    return (float *)address; // NOLINT(performance-no-int-to-ptr)
+}
+
+static void test_alignment(void)
+{
+    is_integer(alignment_of(at(4096), 8, 8), 512, "all is aligned");
+    is_integer(alignment_of(at(4096 + 256), 8, 8), 256, "to 256 bytes");
+    is_integer(alignment_of(at(4096 + 16), 8, 8), 16, "to 16");
+    is_integer(alignment_of(at(4096 + 4), 8, 8), 4, "to 4");
+    is_integer(alignment_of(at(4096), 6, 8), 4, "rows that do not end at 16 bytes");
+    is_integer(alignment_of(at(4096), 8, 10), 4, "rows that do not start at 16 bytes");
+}
+
 static void test_conditions(void)
 {
     struct sgemm problem = product(4096, 4096, 4096);
-    int64_t *const lengths[] = {&problem.lda, &problem.ldb, &problem.k, &problem.n};
-    size_t i;
 
     ok(step_for(&problem, 75, 72) != 9, "no cp.async at compute capability 7.5");
-    is_integer(alignment_of(&problem), 512, "all is aligned");
-    problem.A = (const float *)16; // NOLINT(performance-no-int-to-ptr): nobody follows it
-    is_integer(alignment_of(&problem), 16, "A at 16 bytes");
-    is_integer(step_for(&problem, H200, H200_SMS), 9, "which is enough for step 09");
-    problem.B = (const float *)8; // NOLINT(performance-no-int-to-ptr)
-    is_integer(alignment_of(&problem), 8, "B at 8 bytes");
-    is_integer(step_for(&problem, H200, H200_SMS), 7, "which leaves step 07");
-    for (i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        problem = product(4096, 4096, 4096);
-        problem.lda = problem.ldb = 4104;
-        *lengths[i] -= 2;
-        is_integer(alignment_of(&problem), 4, "a length that is no multiple of 4");
-    }
+    problem.A = at(4);
+    is_integer(step_for(&problem, H200, H200_SMS), 9, "step 09 takes any A");
+    problem.B = at(16);
+    is_integer(step_for(&problem, H200, H200_SMS), 9, "and a B at 16 bytes");
+    problem.B = at(8);
+    is_integer(step_for(&problem, H200, H200_SMS), 7, "but not at 8");
+    problem = product(1024, 1024, 1024);
+    is_integer(step_for(&problem, H200, H200_SMS), 8, "step 08 takes aligned matrices");
+    problem.A = at(256);
+    is_integer(step_for(&problem, H200, H200_SMS), 7, "but no A at 256 bytes");
+    problem = product(1024, 1024, 1022);
+    is_integer(step_for(&problem, H200, H200_SMS), 7, "nor rows that end elsewhere");
     problem = product(INT64_C(1) << 40, INT64_C(1) << 20, 0);
     ok(step_for(&problem, H200, H200_SMS) > 0, "sizes beyond 32 bits");
+}
+
+// A step whose blocks share tiles loses nothing in a last round that is not full.
+static void test_shared_tiles(void)
+{
+    const struct step shares = {.tile_m = 128, .tile_n = 256, .shares_tiles = true};
+    const struct candidate list[] = {candidates[2], {&shares, {4, 16, 4}, candidates[2].speed}};
+    const struct sgemm even = product(128, INT64_C(256) * 132, 4096);
+    const struct sgemm one_more = product(128, INT64_C(256) * 133, 4096);
+    const struct sgemm one = product(128, 256, 16384);
+
+    ok(choose(list, 2, &even, H200, H200_SMS) == &list[0], "a full round: sharing brings nothing");
+    ok(choose(list, 2, &one_more, H200, H200_SMS) == &list[1], "one tile more: it does");
+    ok(choose(list, 2, &one, H200, H200_SMS) == &list[1], "and so for one deep tile");
+}
+
+// Workspaces: a step that counts what it is asked for
+// ----------------------------------------------
+
+static int prepared, released;
+static void *launched_with;
+
+static cudaError_t count_prepare(struct sgemm *problem)
+{
+    problem->workspace = &prepared;
+    prepared++;
+    return cudaSuccess;
+}
+
+static cudaError_t count_launch(const struct sgemm *problem, cudaStream_t stream)
+{
+    (void)stream;
+    launched_with = problem->workspace;
+    return cudaSuccess;
+}
+
+static cudaError_t count_release(struct sgemm *problem)
+{
+    problem->workspace = NULL;
+    released++;
+    return cudaSuccess;
+}
+
+static cudaError_t fail_to_prepare(struct sgemm *problem)
+{
+    (void)problem;
+    return cudaErrorMemoryAllocation;
+}
+
+static void test_workspaces(void)
+{
+    struct step step = {.prepare = count_prepare, .launch = count_launch, .release = count_release};
+    const struct sgemm small = product(8, 8, 8), large = product(9, 8, 8);
+    struct sgemm_handle *handle = calloc(1, sizeof *handle);
+
+    is_integer(run(handle, &step, small), SGEMM_OK, "a product");
+    ok(launched_with == &prepared, "is launched with the workspace that was prepared");
+    is_integer(run(handle, &step, small), SGEMM_OK, "the same again");
+    is_integer(prepared, 1, "takes the same workspace");
+    is_integer(run(handle, &step, large), SGEMM_OK, "another product");
+    is_integer(prepared, 2, "takes another");
+    step.reusable = true;
+    is_integer(run(handle, &step, product(10, 8, 8)), SGEMM_OK, "a reusable workspace");
+    is_integer(prepared, 2, "serves any product");
+    is_integer(released, 0, "and none is given back before its time");
+    step.reusable = false;
+    step.prepare = fail_to_prepare;
+    is_integer(run(handle, &step, product(11, 8, 8)), SGEMM_CUDA_ERROR,
+               "no memory for a workspace");
+    is_text(sgemm_message(handle), "cudaErrorMemoryAllocation: out of memory", "is said");
+    is_integer(released, 1, "and what there was of it is given back");
+    free(handle);
 }
 
 // Tables ------------------------------------------------------------------------------------------
@@ -110,9 +195,10 @@ static void write_file(const char *text)
 static void add_line(char *text, const struct candidate *candidate, int mflops)
 {
     const size_t length = strlen(text);
+    const int *alignment = candidate->alignment;
 
-    snprintf(text + length, TABLE_SIZE - length, "%02d\t%d\t%d\t%d\t0\r\n", candidate->step->number,
-             candidate->alignment, mflops, mflops);
+    snprintf(text + length, TABLE_SIZE - length, "%02d\t%d\t%d\t%d\t%d\t%d\t0\r\n",
+             candidate->step->number, alignment[0], alignment[1], alignment[2], mflops, mflops);
 }
 
 // Every candidate in turn is made the fastest by far, and chosen.
@@ -170,28 +256,29 @@ static void test_bad_tables(void)
 {
     char long_line[300];
 
-    test_bad_table("", "no line for step 7 at alignment 4");
-    test_bad_table("# only a comment\n", "no line for step 7 at alignment 4");
-    test_bad_table("7 4 1 1 1\n", ":1: the first line is 'device'");
+    test_bad_table("", "no line for step 7 with alignments 4, 4, 4");
+    test_bad_table("# only a comment\n", "no line for step 7 with alignments 4, 4, 4");
+    test_bad_table("7 4 4 4 1 1 1\n", ":1: the first line is 'device'");
     test_bad_table("device 90\n", ":1: the first line is 'device'");
     test_bad_table("device 90 132 5\n", ":1: the first line is 'device'");
     test_bad_table("device 86 82\n", ":1: measured on an sm_86 with 82 SMs, and this device is an");
     test_bad_table("device 90 114\n", "with 114 SMs, and this device is an sm_90 with 132");
-    test_bad_line("", "no line for step 7 at alignment 4");
-    test_bad_line("device 90 132\n", ":2: a line is five whole numbers");
-    test_bad_line("7 4 1 1\n", ":2: a line is five whole numbers");
-    test_bad_line("7 4 1 1 1 1\n", ":2: a line is five whole numbers");
-    test_bad_line("7 4 1 1 1x\n", ":2: a line is five whole numbers");
-    test_bad_line("7 4 1 1.5 1\n", ":2: a line is five whole numbers");
-    test_bad_line("7 4 1 1 99999999999999999999\n", ":2: a line is five whole numbers");
-    test_bad_line("7 4 0 1 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
-    test_bad_line("7 4 1 -1 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
-    test_bad_line("7 4 1 2000000000 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
-    test_bad_line("7 4 1 1 -1\n", "overhead is 0 to 1000000 terms");
-    test_bad_line("7 8 1 1 1\n", ":2: sgemm() has no step 7 at alignment 8");
-    test_bad_line("1 4 1 1 1\n", ":2: sgemm() has no step 1 at alignment 4");
-    test_bad_line("7 4 1 1 1\n7 4 1 1 1\n", ":3: step 7 at alignment 4 for the second time");
-    snprintf(long_line, sizeof long_line, "7 4 1 1 1%250s\n", "");
+    test_bad_line("", "no line for step 7 with alignments 4, 4, 4");
+    test_bad_line("device 90 132\n", ":2: a line is seven whole numbers");
+    test_bad_line("7 4 4 4 1 1\n", ":2: a line is seven whole numbers");
+    test_bad_line("7 4 4 4 1 1 1 1\n", ":2: a line is seven whole numbers");
+    test_bad_line("7 4 4 4 1 1 1x\n", ":2: a line is seven whole numbers");
+    test_bad_line("7 4 4 4 1 1.5 1\n", ":2: a line is seven whole numbers");
+    test_bad_line("7 4 4 4 1 1 99999999999999999999\n", ":2: a line is seven whole numbers");
+    test_bad_line("7 4 4 4 0 1 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
+    test_bad_line("7 4 4 4 1 -1 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
+    test_bad_line("7 4 4 4 1 2000000000 1\n", ":2: alone and full are 1 to 1000000000 MFLOP/s");
+    test_bad_line("7 4 4 4 1 1 -1\n", "overhead is 0 to 1000000 terms");
+    test_bad_line("7 4 8 4 1 1 1\n", ":2: sgemm() has no step 7 with alignments 4, 8, 4");
+    test_bad_line("1 4 4 4 1 1 1\n", ":2: sgemm() has no step 1 with alignments 4, 4, 4");
+    test_bad_line("7 4 4 4 1 1 1\n7 4 4 4 1 1 1\n",
+                  ":3: step 7 with these alignments for the second time");
+    snprintf(long_line, sizeof long_line, "7 4 4 4 1 1 1%250s\n", "");
     test_bad_line(long_line, ":2: a line has at most 198 characters");
 }
 
@@ -212,7 +299,7 @@ static void test_unreadable_tables(void)
     test_unreadable("/tmp", "cannot read '/tmp': Is a directory");
     test_unreadable(NULL, "path is NULL");
     is_integer(sgemm_load_table(NULL, path), SGEMM_NO_HANDLE, "no handle");
-    write_file("device 75 72\n7 4 1 1 1\n8 512 1 1 1\n");
+    write_file("device 75 72\n7 4 4 4 1 1 1\n8 512 512 4 1 1 1\n");
     is_integer(sgemm_load_table(old, path), SGEMM_OK,
                "a device without step 09 needs no line of it");
     free(old);
@@ -223,7 +310,10 @@ int main(void)
     close(mkstemp(path));
     test_measured_choices();
     test_waves();
+    test_alignment();
     test_conditions();
+    test_shared_tiles();
+    test_workspaces();
     test_good_tables();
     test_bad_tables();
     test_unreadable_tables();

@@ -1,6 +1,7 @@
 #include "access.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "counters.h"
 #include "fault.h"
@@ -317,8 +318,7 @@ void access_shared(struct warp *warp, const struct instruction *instruction, uin
 static void note_local(struct warp *warp, const struct instruction *instruction, int lane,
                        uint64_t address, const struct detail *detail)
 {
-    uint8_t *valid =
-        warp->local_valid + (size_t)lane * warp->block->launch->code->kernel->local_bytes + address;
+    uint8_t *valid = warp->local_valid + (size_t)lane * warp->local_bytes + address;
     for (int i = 0; i < detail->bytes; i++) {
         if (!detail->write && !valid[i])
             fault(warp, instruction, lane,
@@ -333,7 +333,7 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
                        uint64_t addresses[LANES])
 {
     const struct detail *detail = detail_of(warp, instruction);
-    const uint64_t bytes = warp->block->launch->code->kernel->local_bytes;
+    const uint64_t bytes = warp->frame->top;
     uint8_t *at[LANES];
     fill_inactive(active, addresses);
     check_alignment(warp, instruction, active, addresses, detail->bytes);
@@ -343,7 +343,7 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
                          ENDING_ILLEGAL_ADDRESS,
                          "out of bounds: %s %u bytes at local address 0x%" PRIx64 " of %" PRIu64,
                          detail->write ? "writes" : "reads", detail->bytes, addresses[l], bytes);
-        at[l] = warp->local + (size_t)l * bytes + addresses[l];
+        at[l] = warp->local + (size_t)l * warp->local_bytes + addresses[l];
         if (warp->block->launch->checks && (active >> l & 1))
             note_local(warp, instruction, l, addresses[l], detail);
     }
@@ -363,9 +363,38 @@ void access_local(struct warp *warp, const struct instruction *instruction, uint
 
 static enum space window_of(uint64_t address)
 {
+    if (address >= PARAMETER_WINDOW)
+        return SPACE_PARAM;
     if (address >= LOCAL_WINDOW)
         return SPACE_LOCAL;
     return address >= SHARED_WINDOW ? SPACE_SHARED : SPACE_GLOBAL;
+}
+
+static uint64_t window_start(enum space space)
+{
+    return space == SPACE_PARAM ? PARAMETER_WINDOW : space == SPACE_LOCAL ? LOCAL_WINDOW : 0;
+}
+
+// What the launch passes: the same for all threads, and nobody may change it.
+static void move_parameter(struct warp *warp, const struct instruction *instruction,
+                           uint32_t active, const uint64_t offsets[LANES])
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const uint64_t bytes = warp->block->launch->code->kernel->parameter_bytes;
+    uint8_t *at[LANES];
+    for (int l = 0; l < LANES; l++) {
+        at[l] = warp->block->launch->parameters;
+        if ((active >> l & 1) == 0)
+            continue;
+        check_aligned(warp, instruction, l, offsets[l], detail->bytes);
+        if (detail->write || offsets[l] > bytes || offsets[l] + detail->bytes > bytes)
+            device_fault(warp, instruction, l, ENDING_ILLEGAL_ADDRESS,
+                         "out of bounds: %s %u bytes at 0x%" PRIx64 " of the kernel's %" PRIu64
+                         " bytes of parameters",
+                         detail->write ? "writes" : "reads", detail->bytes, offsets[l], bytes);
+        at[l] += offsets[l];
+    }
+    detail->move(warp, instruction, active, at);
 }
 
 // The lanes of each window in turn.
@@ -381,7 +410,7 @@ void access_generic(struct warp *warp, const struct instruction *instruction, ui
         uint32_t shared[LANES];
         uint32_t lanes = 0;
         for (int l = 0; l < LANES; l++) {
-            mine[l] = addresses[l] - (space == SPACE_LOCAL ? LOCAL_WINDOW : 0);
+            mine[l] = addresses[l] - window_start(space);
             shared[l] = (uint32_t)(addresses[l] - SHARED_WINDOW);
             if ((left >> l & 1) && window_of(addresses[l]) == space)
                 lanes |= 1U << l;
@@ -390,6 +419,8 @@ void access_generic(struct warp *warp, const struct instruction *instruction, ui
             move_shared(warp, instruction, lanes, shared);
         } else if (space == SPACE_LOCAL) {
             move_local(warp, instruction, lanes, mine);
+        } else if (space == SPACE_PARAM) {
+            move_parameter(warp, instruction, lanes, mine);
         } else {
             locate_global(warp, instruction, lanes, mine, detail->bytes, detail->write, at);
             detail->move(warp, instruction, lanes, at);
@@ -405,4 +436,42 @@ void load_parameter(struct warp *warp, const struct instruction *instruction, ui
     for (int l = 0; l < LANES; l++)
         at[l] = warp->block->launch->parameters + detail->offset;
     detail->move(warp, instruction, active, at);
+}
+
+void load_any_parameter(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint64_t offsets[LANES];
+    lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, offsets);
+    move_parameter(warp, instruction, active, offsets);
+}
+
+void access_frame(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const uint64_t bytes = warp->frame->function->kernel->frame_bytes;
+    uint8_t *at[LANES];
+    for (int l = 0; l < LANES; l++)
+        at[l] = warp->frame->variables + (uint64_t)l * bytes + detail->offset;
+    detail->move(warp, instruction, active, at);
+}
+
+void read_bytes(struct warp *warp, const struct instruction *instruction, int lane,
+                uint64_t address, void *out, uint64_t bytes)
+{
+    const uint8_t *from = NULL;
+    const struct block *block = warp->block;
+    const enum space space = window_of(address);
+    const uint64_t offset = address - window_start(space);
+    const uint64_t shared = address - SHARED_WINDOW - block->launch->shared_base;
+    if (space == SPACE_LOCAL && offset + bytes <= warp->frame->top)
+        from = warp->local + (uint64_t)lane * warp->local_bytes + offset;
+    else if (space == SPACE_SHARED && shared < block->shared_bytes &&
+             shared + bytes <= block->shared_bytes)
+        from = block->shared + shared;
+    else if (space == SPACE_GLOBAL)
+        from = memory_host(address, bytes);
+    if (from == NULL)
+        outside(warp, instruction, lane, address, (uint32_t)bytes, false);
+    memcpy(out, from, bytes);
 }

@@ -4,7 +4,11 @@
 
 #include "warp.h"
 
-operation access_global, access_shared, access_local, access_generic, load_parameter;
+operation access_global, access_shared, access_local, access_generic;
+
+// Parameters of the kernel, at a known place or at the one that s[0] says; and parameters and
+// results of calls.
+operation load_parameter, load_any_parameter, access_frame;
 
 // The addresses in s[index] plus `offset`, of a 32-bit or a 64-bit register.
 void lane_addresses(const struct warp *warp, int slot, bool wide, int64_t offset,
@@ -23,5 +27,9 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
 // Addresses of the shared window, which become offsets from its start.
 void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
                    uint32_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
+
+// For the system: reads bytes at a generic address as the lane sees them. No check looks at that.
+void read_bytes(struct warp *warp, const struct instruction *instruction, int lane,
+                uint64_t address, void *out, uint64_t bytes);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "decoder.h"
 #include "execute.h"
+#include "specials.h"
 
 // Drafts -----------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ static int constant_register(struct decoder *decoder, struct draft_register want
     for (int i = decoder->kernel->register_count; i < decoder->drafts.register_count; i++) {
         const struct draft_register *have = &decoder->drafts.registers[i];
         if (have->constant && have->kind == wanted.kind && have->value == wanted.value &&
-            have->special == wanted.special && have->shared == wanted.shared)
+            have->special == wanted.special && have->window == wanted.window)
             return i;
     }
     return add_register(decoder, wanted);
@@ -63,44 +64,76 @@ bool is_kind(const struct decoder *decoder, int reg, enum register_kind kind)
            decoder->drafts.registers[reg].kind == kind;
 }
 
-// The register that holds a source of this class. False for what cannot be one.
+// One that changes while the kernel runs is read before the instruction.
+static int special_register(struct decoder *decoder, enum special special,
+                            struct draft_register constant)
+{
+    constant.special = special;
+    if (special < SPECIAL_CLOCK)
+        return constant_register(decoder, constant);
+    const int reg = new_register(decoder, constant.kind);
+    struct draft *draft = new_draft(decoder);
+    draft->run = read_special;
+    draft->d[0] = reg;
+    draft->detail.special = special;
+    return reg;
+}
+
+static bool special_fits(enum special special, int class)
+{
+    return class == CLASS_64 ||
+           (class == CLASS_32 && special != SPECIAL_CLOCK_64 && special != SPECIAL_TIMER);
+}
+
+// The address of a variable. False for one whose address nobody can take.
+static bool address_of(const struct decoder *decoder, const struct variable *variable,
+                       struct draft_register *constant)
+{
+    constant->value = variable->offset;
+    if (variable->space == SPACE_SHARED || variable->space == SPACE_LOCAL)
+        constant->window = variable->space;
+    for (int i = 0; variable->space == SPACE_SHARED && i < decoder->entry->shared_count; i++)
+        if (decoder->entry->shared[i].variable == variable)
+            constant->value = decoder->entry->shared[i].offset;
+    return !variable->in_frame;
+}
+
 bool source(struct decoder *decoder, const struct operand *operand, int class, int *reg)
 {
-    struct draft_register constant = {.kind = kind_of_class(class), .special = SPECIAL_NONE};
+    struct draft_register constant = {
+        .kind = kind_of_class(class), .special = SPECIAL_NONE, .window = SPACE_GENERIC};
+    bool known = class != CLASS_PREDICATE && operand->second == NULL;
     switch (operand->kind) {
     case OPERAND_REGISTER:
         *reg = operand->reg;
         return is_kind(decoder, *reg, constant.kind) && !operand->negated &&
                operand->second == NULL;
     case OPERAND_SPECIAL:
-        constant.special = operand->special;
-        break;
+        known = known && special_fits(operand->special, class);
+        if (known)
+            *reg = special_register(decoder, operand->special, constant);
+        return known;
     case OPERAND_INTEGER:
         constant.value = operand->value;
+        known = true;
         break;
     case OPERAND_FLOAT32:
-        constant.value = operand->value;
-        if (class != CLASS_32)
-            return false;
-        break;
     case OPERAND_FLOAT64:
         constant.value = operand->value;
-        if (class != CLASS_64)
-            return false;
+        known = class == (operand->kind == OPERAND_FLOAT32 ? CLASS_32 : CLASS_64);
         break;
     case OPERAND_VARIABLE:
-        constant.value = operand->variable->offset;
-        constant.shared = operand->variable->space == SPACE_SHARED;
-        if (operand->variable->space == SPACE_PARAM)
-            return false;
+        known = known && address_of(decoder, operand->variable, &constant);
+        break;
+    case OPERAND_FUNCTION:
+        constant.value = FUNCTION_WINDOW + 16 * operand->function->number;
         break;
     default:
         return false;
     }
-    if (constant.kind == REGISTER_PREDICATE && operand->kind != OPERAND_INTEGER)
-        return false;
-    *reg = constant_register(decoder, constant);
-    return true;
+    if (known)
+        *reg = constant_register(decoder, constant);
+    return known;
 }
 
 bool destination(struct decoder *decoder, const struct operand *operand, int class, int *reg)
@@ -129,13 +162,12 @@ static bool decode_known(struct decoder *decoder, const struct statement *statem
 static void decode_statements(struct decoder *decoder)
 {
     const struct kernel *kernel = decoder->kernel;
-    const struct statement end = {.opcode = text_of("ret"),
-                                  .source = text_of("end of the kernel"),
-                                  .guard = -1,
-                                  .understood = true};
     struct statement *last = arena_get(decoder->drafts.arena, sizeof *last);
     int *first = zeroed((size_t)kernel->count + 1, sizeof *first);
-    *last = end;
+    *last = (struct statement){.opcode = text_of("ret"),
+                               .source = text_of("end of the kernel"),
+                               .guard = -1,
+                               .understood = true};
     for (int i = 0; i <= kernel->count; i++) {
         first[i] = decoder->drafts.count;
         decoder->statement = i < kernel->count ? &kernel->statements[i] : last;
@@ -144,11 +176,13 @@ static void decode_statements(struct decoder *decoder)
             new_draft(decoder)->run = unknown_instruction;
         }
     }
-    for (int i = 0; i < decoder->drafts.count; i++)
-        if (decoder->drafts.list[i].flow == FLOW_BRANCH) {
-            int *target = &decoder->drafts.list[i].detail.target;
-            *target = first[*target];
-        }
+    for (int i = 0; i < decoder->drafts.count; i++) {
+        struct draft *draft = &decoder->drafts.list[i];
+        if (draft->flow == FLOW_BRANCH)
+            draft->detail.target = first[draft->detail.target];
+        for (int j = 0; draft->flow == FLOW_SWITCH && j < draft->detail.target_count; j++)
+            draft->targets[j] = first[draft->targets[j]];
+    }
     free(first);
 }
 
@@ -157,39 +191,71 @@ static int slot_of(const struct drafts *drafts, int reg)
     return reg < 0 ? 0 : drafts->registers[reg].slot;
 }
 
-static void write_instructions(const struct drafts *drafts, struct code *code)
+// Instructions are numbered through all functions.
+static void write_instruction(const struct drafts *drafts, const struct draft *draft, int first,
+                              struct instruction *instruction, struct detail *detail)
 {
-    code->count = drafts->count;
-    code->instructions = arena_get(drafts->arena, (size_t)code->count * sizeof(struct instruction));
-    code->details = arena_get(drafts->arena, (size_t)code->count * sizeof(struct detail));
-    for (int i = 0; i < code->count; i++) {
-        const struct draft *draft = &drafts->list[i];
-        struct instruction *instruction = &code->instructions[i];
-        instruction->run = draft->run;
-        instruction->flow = (uint8_t)draft->flow;
-        instruction->guard = (int16_t)(draft->guard < 0 ? -1 : slot_of(drafts, draft->guard));
-        instruction->guard_negated = draft->guard_negated;
-        for (int j = 0; j < 4; j++)
-            instruction->d[j] = (uint16_t)slot_of(drafts, draft->d[j]);
-        for (int j = 0; j < 5; j++)
-            instruction->s[j] = (uint16_t)slot_of(drafts, draft->s[j]);
-        code->details[i] = draft->detail;
-    }
+    instruction->run = draft->run;
+    instruction->flow = (uint8_t)draft->flow;
+    instruction->guard = (int16_t)(draft->guard < 0 ? -1 : slot_of(drafts, draft->guard));
+    instruction->guard_negated = draft->guard_negated;
+    for (int j = 0; j < 4; j++)
+        instruction->d[j] = (uint16_t)slot_of(drafts, draft->d[j]);
+    for (int j = 0; j < 5; j++)
+        instruction->s[j] = (uint16_t)slot_of(drafts, draft->s[j]);
+    *detail = draft->detail;
+    detail->target += first;
+    detail->targets = draft->targets;
+    for (int j = 0; j < detail->target_count; j++)
+        draft->targets[j] += first;
 }
 
-static void write_constants(const struct drafts *drafts, struct code *code)
+static void write_constants(const struct drafts *drafts, struct function_code *function)
 {
-    code->constants =
-        arena_get(drafts->arena, (size_t)drafts->register_count * sizeof *code->constants);
+    function->constants =
+        arena_get(drafts->arena, (size_t)drafts->register_count * sizeof *function->constants);
     for (int i = 0; i < drafts->register_count; i++) {
         const struct draft_register *reg = &drafts->registers[i];
         if (reg->constant && reg->slot >= 0)
-            code->constants[code->constant_count++] = (struct constant){.slot = (uint16_t)reg->slot,
-                                                                        .kind = reg->kind,
-                                                                        .shared = reg->shared,
-                                                                        .special = reg->special,
-                                                                        .value = reg->value};
+            function->constants[function->constant_count++] =
+                (struct constant){.slot = (uint16_t)reg->slot,
+                                  .kind = reg->kind,
+                                  .window = reg->window,
+                                  .special = reg->special,
+                                  .value = reg->value};
     }
+}
+
+// Appends a function to the code.
+static void decode_function(struct code *code, const struct kernel *kernel)
+{
+    struct arena *arena = &code->kernel->module->arena;
+    struct decoder decoder = {.entry = code->kernel,
+                              .kernel = kernel,
+                              .drafts = {.arena = arena},
+                              .carry = -1,
+                              .granule_shift = code->granule_shift};
+    struct function_code *function = &code->functions[code->function_count++];
+    for (int i = 0; i < kernel->register_count; i++)
+        new_register(&decoder, kernel->registers[i]);
+    decode_statements(&decoder);
+    assign_slots(&decoder.drafts);
+    *function = (struct function_code){.kernel = kernel,
+                                       .first = code->count,
+                                       .slots = decoder.drafts.slots,
+                                       .predicates = decoder.drafts.predicates};
+    write_constants(&decoder.drafts, function);
+    for (int i = 0; i < decoder.drafts.count; i++) {
+        code->instructions =
+            arena_grow(arena, code->instructions, (size_t)code->count, sizeof *code->instructions);
+        code->details =
+            arena_grow(arena, code->details, (size_t)code->count, sizeof *code->details);
+        write_instruction(&decoder.drafts, &decoder.drafts.list[i], function->first,
+                          &code->instructions[code->count], &code->details[code->count]);
+        code->count++;
+    }
+    code->granule_shift = decoder.granule_shift;
+    code->sequential |= decoder.sequential;
 }
 
 struct code *decode(struct kernel *kernel)
@@ -197,19 +263,12 @@ struct code *decode(struct kernel *kernel)
     if (kernel->code != NULL)
         return kernel->code;
     struct arena *arena = &kernel->module->arena;
-    struct decoder decoder = {
-        .kernel = kernel, .drafts = {.arena = arena}, .carry = -1, .granule_shift = 2};
-    for (int i = 0; i < kernel->register_count; i++)
-        new_register(&decoder, kernel->registers[i]);
-    decode_statements(&decoder);
-    assign_slots(&decoder.drafts);
     struct code *code = arena_get(arena, sizeof *code);
     code->kernel = kernel;
-    code->granule_shift = decoder.granule_shift;
-    write_instructions(&decoder.drafts, code);
-    write_constants(&decoder.drafts, code);
-    code->slots = decoder.drafts.slots;
-    code->predicates = decoder.drafts.predicates;
+    code->granule_shift = 2;
+    code->functions = arena_get(arena, (size_t)kernel->function_count * sizeof *code->functions);
+    for (int i = 0; i < kernel->function_count; i++)
+        decode_function(code, kernel->functions[i]);
     kernel->code = code;
     return code;
 }

@@ -1,6 +1,7 @@
 // Branches, barriers and the ends of threads.
 #include "decoder.h"
 #include "execute.h"
+#include "system.h"
 
 static bool decode_branch(struct decoder *decoder, const struct statement *statement)
 {
@@ -11,6 +12,87 @@ static bool decode_branch(struct decoder *decoder, const struct statement *state
     draft->detail.target =
         (int)statement->operands[0].value; // of a statement, until all have drafts
     return true;
+}
+
+// brx.idx index, table;
+static bool decode_switch(struct decoder *decoder, const struct statement *statement)
+{
+    const struct operand *table = &statement->operands[1];
+    int index;
+    if (statement->count != 2 || table->kind != OPERAND_TARGETS ||
+        !source(decoder, &statement->operands[0], CLASS_32, &index))
+        return false;
+    struct draft *draft = new_draft(decoder);
+    draft->flow = FLOW_SWITCH;
+    draft->s[0] = index;
+    draft->targets = arena_get(decoder->drafts.arena, (size_t)table->count * sizeof(int));
+    draft->detail.target_count = table->count;
+    for (int i = 0; i < table->count; i++)
+        draft->targets[i] = (int)table->elements[i].value; // of statements, as above
+    return true;
+}
+
+// Calls -----------------------------------------------------------------------------------------
+
+// The variables in a list of a call.
+static bool read_list(struct decoder *decoder, const struct operand *list, struct variable ***found,
+                      int *count)
+{
+    *count = list->count;
+    *found = arena_get(decoder->drafts.arena, (size_t)(list->count + 1) * sizeof(void *));
+    for (int i = 0; i < list->count; i++) {
+        (*found)[i] = list->elements[i].variable;
+        if (list->elements[i].kind != OPERAND_VARIABLE || !(*found)[i]->in_frame)
+            return false;
+    }
+    return true;
+}
+
+static int function_index(const struct decoder *decoder, const struct kernel *function)
+{
+    int index = decoder->entry->function_count - 1;
+    while (index > 0 && decoder->entry->functions[index] != function)
+        index--;
+    return index; // 0, the kernel, where it is none of them
+}
+
+// call (results), function, (arguments), prototype; all but the function may be missing.
+static bool decode_call(struct decoder *decoder, const struct statement *statement)
+{
+    const struct operand *operands = statement->operands;
+    struct call *call = arena_get(decoder->drafts.arena, sizeof *call);
+    int at = 0;
+    int address = -1;
+    if (at < statement->count && operands[at].kind == OPERAND_LIST &&
+        !read_list(decoder, &operands[at++], &call->results, &call->result_count))
+        return false;
+    if (at == statement->count)
+        return false;
+    const struct operand *target = &operands[at++];
+    if (at < statement->count && operands[at].kind == OPERAND_LIST &&
+        !read_list(decoder, &operands[at++], &call->arguments, &call->argument_count))
+        return false;
+    call->function = -1;
+    if (target->kind == OPERAND_REGISTER) {
+        if (!source(decoder, target, CLASS_64, &address))
+            return false;
+    } else if (target->kind != OPERAND_FUNCTION || at != statement->count) {
+        return false;
+    }
+    struct draft *draft = new_draft(decoder);
+    draft->detail.call = call;
+    draft->s[0] = address;
+    draft->flow = FLOW_CALL;
+    if (address >= 0)
+        return true;
+    if (!target->function->defined) {
+        draft->flow = FLOW_NEXT;
+        draft->run = find_system_function(target->function, call);
+        decoder->sequential = true; // what is printed comes in the order of the schedule
+        return draft->run != NULL;
+    }
+    call->function = function_index(decoder, target->function);
+    return call->function > 0;
 }
 
 static bool decode_barrier(struct decoder *decoder, const struct statement *statement)
@@ -51,13 +133,21 @@ bool decode_flow(struct decoder *decoder, const struct statement *statement)
     static const char *const fences[] = {"membar.cta",        "membar.gl",         "membar.sys",
                                          "fence.acq_rel.cta", "fence.acq_rel.gpu", NULL};
     static const char *const branches[] = {"bra", "bra.uni", NULL};
-    static const char *const exits[] = {"ret", "ret.uni", "exit", NULL};
+    static const char *const returns[] = {"ret", "ret.uni", NULL};
+    static const char *const switches[] = {"brx.idx", "brx.idx.uni", NULL};
+    static const char *const calls[] = {"call", "call.uni", NULL};
     const struct text text = statement->opcode;
+    if (is_one_of(text, switches))
+        return decode_switch(decoder, statement);
+    if (is_one_of(text, calls))
+        return decode_call(decoder, statement);
     if (is_one_of(text, branches))
         return decode_branch(decoder, statement);
     if (is_one_of(text, barriers))
         return decode_barrier(decoder, statement);
-    if (is_one_of(text, exits))
+    if (is_one_of(text, returns))
+        new_draft(decoder)->flow = decoder->kernel->entry ? FLOW_EXIT : FLOW_RETURN;
+    else if (text_is(text, "exit"))
         new_draft(decoder)->flow = FLOW_EXIT;
     else if (is_one_of(text, fences))
         new_draft(decoder);

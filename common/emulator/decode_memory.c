@@ -11,10 +11,11 @@ static const struct {
     enum element_form form;
     uint8_t bytes;
 } element_types[] = {
-    {"u8", FORM_U8, 1},   {"b8", FORM_U8, 1},   {"s8", FORM_S8, 1},   {"u16", FORM_U16, 2},
-    {"b16", FORM_U16, 2}, {"s16", FORM_S16, 2}, {"u32", FORM_U32, 4}, {"s32", FORM_S32, 4},
-    {"b32", FORM_U32, 4}, {"f32", FORM_U32, 4}, {"u64", FORM_64, 8},  {"s64", FORM_64, 8},
-    {"b64", FORM_64, 8},  {"f64", FORM_64, 8},
+    {"u8", FORM_U8, 1},     {"b8", FORM_U8, 1},   {"s8", FORM_S8, 1},   {"u16", FORM_U16, 2},
+    {"b16", FORM_U16, 2},   {"s16", FORM_S16, 2}, {"u32", FORM_U32, 4}, {"s32", FORM_S32, 4},
+    {"b32", FORM_U32, 4},   {"f32", FORM_U32, 4}, {"u64", FORM_64, 8},  {"s64", FORM_64, 8},
+    {"b64", FORM_64, 8},    {"f64", FORM_64, 8},  {"f16", FORM_U16, 2}, {"bf16", FORM_U16, 2},
+    {"f16x2", FORM_U32, 4},
 };
 
 static bool read_element(struct text modifier, enum element_form *form, uint8_t *bytes)
@@ -33,8 +34,10 @@ static bool read_space(struct text modifier, enum space *space)
     static const struct {
         const char *name;
         enum space space;
-    } spaces[] = {{"global", SPACE_GLOBAL}, {"shared", SPACE_SHARED}, {"shared::cta", SPACE_SHARED},
-                  {"local", SPACE_LOCAL},   {"param", SPACE_PARAM},   {"const", SPACE_CONST}};
+    } spaces[] = {{"global", SPACE_GLOBAL},      {"shared", SPACE_SHARED},
+                  {"shared::cta", SPACE_SHARED}, {"param::entry", SPACE_PARAM},
+                  {"param::func", SPACE_PARAM},  {"local", SPACE_LOCAL},
+                  {"param", SPACE_PARAM},        {"const", SPACE_CONST}};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         if (text_is(modifier, spaces[i].name)) {
             *space = spaces[i].space;
@@ -106,18 +109,30 @@ static operation *access_of(enum space space)
     }
 }
 
-static bool decode_parameter(struct decoder *decoder, const struct statement *statement,
+static bool is_within(const struct draft *draft, uint64_t bytes)
+{
+    return draft->detail.offset >= 0 &&
+           (uint64_t)draft->detail.offset + draft->detail.bytes <= bytes;
+}
+
+// ld.param and st.param: a variable of a call, or a parameter of the kernel.
+static bool decode_parameter(struct decoder *decoder, const struct operand *memory,
                              struct draft *draft)
 {
-    const struct operand *memory = &statement->operands[1];
-    if (draft->detail.write || memory->kind != OPERAND_MEMORY || memory->count != 1 ||
-        memory->elements[0].kind != OPERAND_VARIABLE ||
-        memory->elements[0].variable->space != SPACE_PARAM)
+    if (memory->kind != OPERAND_MEMORY || memory->count != 1)
         return false;
-    draft->run = load_parameter;
-    draft->detail.offset = (int64_t)memory->elements[0].variable->offset + memory->offset;
-    return draft->detail.offset >= 0 &&
-           (uint64_t)draft->detail.offset + draft->detail.bytes <= decoder->kernel->parameter_bytes;
+    const struct variable *variable = memory->elements[0].variable;
+    if (memory->elements[0].kind != OPERAND_VARIABLE) {
+        draft->run = load_any_parameter;
+        return !draft->detail.write &&
+               read_address(decoder, memory, &draft->s[0], &draft->detail.wide_address,
+                            &draft->detail.offset);
+    }
+    draft->detail.offset = (int64_t)variable->offset + memory->offset;
+    draft->run = variable->in_frame ? access_frame : load_parameter;
+    return variable->space == SPACE_PARAM && (variable->in_frame || !draft->detail.write) &&
+           is_within(draft, variable->in_frame ? decoder->kernel->frame_bytes
+                                               : decoder->entry->parameter_bytes);
 }
 
 // The registers that an access moves.
@@ -174,7 +189,7 @@ static bool decode_access(struct decoder *decoder, const struct statement *state
         return false;
     draft.run = access_of(draft.detail.space);
     if (draft.detail.space == SPACE_PARAM
-            ? !decode_parameter(decoder, statement, &draft)
+            ? !decode_parameter(decoder, memory, &draft)
             : !read_address(decoder, memory, &draft.s[0], &draft.detail.wide_address,
                             &draft.detail.offset))
         return false;

@@ -7,10 +7,12 @@
 #include "opcodes.h"
 
 struct decoder {
-    const struct kernel *kernel;
+    const struct kernel *entry;  // the kernel whose code it becomes
+    const struct kernel *kernel; // it, or a function that it calls
     struct drafts drafts;
     const struct statement *statement; // the one being decoded
     int carry;                         // the predicate that is the carry; -1: not needed yet
+    bool sequential;                   // as in struct code
     int granule_shift;
 };
 

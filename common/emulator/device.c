@@ -5,11 +5,6 @@
 
 #include "emulator.h"
 
-enum {
-    SM_PARTS = 4,        // each with a quarter of the registers
-    REGISTER_UNIT = 256, // registers of a warp are given out in units of this many
-};
-
 // From the CUDA C++ Programming Guide's table of capabilities, and the data sheet of one GPU each.
 static const struct device_model models[] = {
     {75, "emulated sm_75", 72, INT64_C(6) << 20, 1024, 16, 65536, 65536, 1770000},
@@ -21,6 +16,11 @@ static const struct device_model models[] = {
     {100, "emulated sm_100", 148, INT64_C(126) << 20, 2048, 32, 233472, 232448, 1965000},
     {120, "emulated sm_120", 170, INT64_C(96) << 20, 1536, 24, 102400, 101376, 2407000},
 };
+
+int device_capability_of(int index)
+{
+    return index < (int)(sizeof models / sizeof *models) ? models[index].capability : 0;
+}
 
 // A program without kernels has not said what it was built for.
 int device_capability(void)
@@ -49,8 +49,7 @@ int device_reserved_bytes(void)
     return device_model()->capability < 80 ? 0 : 1024;
 }
 
-// Shared memory is given out in units of this many bytes.
-static int shared_unit(void)
+int device_shared_unit(void)
 {
     return device_model()->capability < 80 ? 256 : 128;
 }
@@ -83,7 +82,7 @@ int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes)
     const struct device_model *model = device_model();
     const int warps = warps_of(threads);
     const int of_warp = round_up(registers * WARP_THREADS, REGISTER_UNIT);
-    const int unit = shared_unit();
+    const int unit = device_shared_unit();
     const int64_t shared = (shared_bytes + device_reserved_bytes() + unit - 1) / unit * unit;
     if (threads > MAX_BLOCK_THREADS || !device_has_registers(threads, registers) ||
         shared_bytes > model->block_shared_bytes)
@@ -97,5 +96,5 @@ int device_blocks_per_sm(int threads, int registers, int64_t shared_bytes)
 int64_t device_shared_share(int blocks)
 {
     const int64_t share = device_model()->sm_shared_bytes / blocks;
-    return share / shared_unit() * shared_unit() - device_reserved_bytes();
+    return share / device_shared_unit() * device_shared_unit() - device_reserved_bytes();
 }

@@ -12,6 +12,8 @@ enum {
     MAX_BLOCK_Z = 64,
     BLOCK_SHARED_BYTES = 48 * 1024, // that a block may have unless its kernel asks for more
     SM_REGISTERS = 65536,           // and as many for a block
+    SM_PARTS = 4,                   // each with a quarter of the registers
+    REGISTER_UNIT = 256,            // registers of a warp are given out in units of this many
     WARP_THREADS = 32,
     MAX_TEXELS = 1 << 28,
     TEXTURE_ALIGNMENT = 512,
@@ -34,6 +36,9 @@ struct device_model {
 // The modelled GPU's capability, times ten.
 int device_capability(void);
 
+// Those of the GPUs that there are models of, in ascending order; 0 behind the last.
+int device_capability_of(int index);
+
 // The model with the greatest capability that is not above the settings'.
 const struct device_model *device_model(void);
 
@@ -42,6 +47,9 @@ uint64_t device_memory_bytes(void);
 
 // What the system keeps of an SM's shared memory for each block.
 int device_reserved_bytes(void);
+
+// Shared memory is given out in units of this many bytes.
+int device_shared_unit(void);
 
 // Whether a block of this many threads finds registers enough.
 bool device_has_registers(int threads, int registers);

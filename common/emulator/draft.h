@@ -8,7 +8,7 @@
 struct draft_register {
     enum register_kind kind;
     bool constant;
-    bool shared;          // of constants, as in struct constant
+    enum space window;    // of constants, as in struct constant
     enum special special; //
     uint64_t value;       //
     int slot;             // in the end: a slot, or the index of a predicate; -1: not needed
@@ -22,6 +22,7 @@ struct draft {
     int d[4];
     int s[5];
     struct detail detail;
+    int *targets; // of a switch: detail.target_count of them
 };
 
 struct drafts {

@@ -64,6 +64,10 @@ void emulator_write_counts(FILE *out, const char *indent);
 // False where there is none: `problem`, room for `size` bytes, then says so.
 bool emulator_draw(FILE *out, char *problem, size_t size);
 
+// Prints what the emulator takes the hardware to do, a line for each fact and modelled GPU: its
+// name, the GPU, the value, and "measured" where a test on that GPU has shown it, else "assumed".
+void emulator_print_facts(FILE *out);
+
 // Warp instructions executed by all launches so far.
 uint64_t emulator_warp_instructions(void);
 

@@ -46,6 +46,11 @@ build/tests/ptx_runner: build/tests/ptx_runner.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
 
+# What the emulator takes the hardware to do; and its occupancy arithmetic, beside the toolkit's.
+build/tests/emulator_facts: build/tests/emulator_facts.o $(EMULATOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
 # Programs as a learner writes them, built as he builds them.
 EMULATOR_PROGRAMS := $(patsubst %.cu,build/%,$(wildcard tests/emulator/programs/*.cu))
 $(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*)
@@ -53,7 +58,7 @@ $(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*)
 	$(Q)NVCC='$(NVCC)' CC='$(CC)' common/emulator/emucc $< -o $@
 
 test: $(EMULATED) $(EMULATOR_CASES) $(EMULATOR_PROGRAMS) build/tests/ptx_runner \
-		build/tests/access_patterns-emulated
+	build/tests/access_patterns-emulated build/tests/emulator_facts
 
 -include $(wildcard build/tests/emulator/*.d)
 

@@ -8,6 +8,7 @@
 #include "emulator.h"
 #include "fault.h"
 #include "footprint.h"
+#include "frames.h"
 #include "shadow.h"
 
 enum {
@@ -35,29 +36,41 @@ void trap(struct warp *warp, const struct instruction *instruction, uint32_t act
 
 // Fragments --------------------------------------------------------------------------------------
 
-static void make_ready(struct warp *warp, int at, uint32_t lanes)
+static void make_ready(struct warp *warp, struct frame *frame, int at, uint32_t lanes)
 {
-    warp->ready[warp->ready_count++] = (struct fragment){.at = at, .lanes = lanes};
+    if (lanes != 0)
+        warp->ready[warp->ready_count++] =
+            (struct fragment){.frame = frame, .at = at, .lanes = lanes};
 }
 
-// Takes the lanes that are furthest behind: so those that have run ahead are met again. `limit` is
-// where the next ones wait.
+// Whether to go on with a rather than b: with those further behind, so that lanes that have run
+// ahead are met again. A call is behind everything that comes after it.
+static bool comes_first(const struct fragment *a, const struct fragment *b)
+{
+    if (a->frame->depth != b->frame->depth)
+        return a->frame->depth > b->frame->depth;
+    return a->at < b->at;
+}
+
+// Takes the lanes that are furthest behind. `limit` is where the next ones of the same call wait.
 static struct fragment take_ready(struct warp *warp, int *limit)
 {
-    struct fragment taken = {.at = INT_MAX};
+    struct fragment taken = warp->ready[0];
     int kept = 0;
-    for (int i = 0; i < warp->ready_count; i++)
-        if (warp->ready[i].at < taken.at)
-            taken.at = warp->ready[i].at;
+    for (int i = 1; i < warp->ready_count; i++)
+        if (comes_first(&warp->ready[i], &taken))
+            taken = warp->ready[i];
     *limit = INT_MAX;
+    taken.lanes = 0;
     for (int i = 0; i < warp->ready_count; i++) {
-        if (warp->ready[i].at == taken.at) {
-            taken.lanes |= warp->ready[i].lanes;
+        const struct fragment *fragment = &warp->ready[i];
+        if (fragment->frame == taken.frame && fragment->at == taken.at) {
+            taken.lanes |= fragment->lanes;
             continue;
         }
-        if (warp->ready[i].at < *limit)
-            *limit = warp->ready[i].at;
-        warp->ready[kept++] = warp->ready[i];
+        if (fragment->frame == taken.frame && fragment->at < *limit)
+            *limit = fragment->at;
+        warp->ready[kept++] = *fragment;
     }
     warp->ready_count = kept;
     return taken;
@@ -88,7 +101,8 @@ static void release_syncing(struct warp *warp)
         int kept = 0;
         for (int j = 0; j < warp->syncing_count; j++)
             if (warp->syncing[j].mask == mask)
-                make_ready(warp, warp->syncing[j].at, warp->syncing[j].lanes);
+                make_ready(warp, warp->syncing[j].frame, warp->syncing[j].at,
+                           warp->syncing[j].lanes);
             else
                 warp->syncing[kept++] = warp->syncing[j];
         warp->syncing_count = kept;
@@ -113,7 +127,7 @@ static bool sync_warp(struct warp *warp, const struct instruction *instruction, 
         return true;
     }
     warp->syncing[warp->syncing_count++] =
-        (struct fragment){.at = at + 1, .lanes = lanes, .mask = mask};
+        (struct fragment){.frame = warp->frame, .at = at + 1, .lanes = lanes, .mask = mask};
     release_syncing(warp);
     return false;
 }
@@ -142,6 +156,45 @@ static uint32_t guarded(const struct warp *warp, const struct instruction *instr
     return lanes & (instruction->guard_negated ? ~predicate : predicate);
 }
 
+static int index_of(const struct warp *warp, const struct instruction *instruction)
+{
+    return (int)(instruction - warp->block->launch->code->instructions);
+}
+
+// Starts a call: of the same function for all lanes, or for each address that they have.
+static void call(struct warp *warp, const struct instruction *instruction, uint32_t lanes)
+{
+    const struct code *code = warp->block->launch->code;
+    const int function = detail_of(warp, instruction)->call->function;
+    while (lanes != 0) {
+        const int target =
+            function >= 0 ? function : frame_target(warp, instruction, first_lane(lanes));
+        uint32_t together = 0;
+        for (int l = 0; l < LANES; l++)
+            if ((lanes >> l & 1) && (function >= 0 || frame_target(warp, instruction, l) == target))
+                together |= 1U << l;
+        make_ready(warp, frame_call(warp, instruction, target, together),
+                   code->functions[target].first, together);
+        lanes &= ~together;
+    }
+}
+
+// Lanes go where the table has the target that each of them names.
+static void switch_lanes(struct warp *warp, const struct instruction *instruction, uint32_t lanes)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const uint32_t *choices =
+        (const uint32_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
+    for (int l = 0; l < LANES; l++) {
+        if ((lanes >> l & 1) == 0)
+            continue;
+        if (choices[l] >= (uint32_t)detail->target_count)
+            fault(warp, instruction, l, "out of bounds: target %u of a table of %d", choices[l],
+                  detail->target_count);
+        make_ready(warp, warp->frame, detail->targets[choices[l]], 1U << l);
+    }
+}
+
 // The lanes in `active` leave the straight path. Returns those that go on behind the instruction.
 static uint32_t leave_path(struct warp *warp, const struct instruction *instruction, int at,
                            uint32_t lanes, uint32_t active)
@@ -151,9 +204,23 @@ static uint32_t leave_path(struct warp *warp, const struct instruction *instruct
     switch (instruction->flow) {
     case FLOW_EXIT:
         warp->live &= ~active;
+        frame_exit(warp, active);
         break;
+    case FLOW_RETURN:
+        make_ready(warp, warp->frame->caller, index_of(warp, warp->frame->call) + 1, active);
+        frame_return(warp, active);
+        break;
+    case FLOW_CALL:
+        call(warp, instruction, active);
+        make_ready(warp, warp->frame, at + 1, lanes & ~active);
+        return 0;
+    case FLOW_SWITCH:
+        switch_lanes(warp, instruction, active);
+        make_ready(warp, warp->frame, at + 1, lanes & ~active);
+        return 0;
     case FLOW_BARRIER:
-        warp->waiting[warp->waiting_count++] = (struct fragment){.at = at + 1, .lanes = active};
+        warp->waiting[warp->waiting_count++] =
+            (struct fragment){.frame = warp->frame, .at = at + 1, .lanes = active};
         break;
     case FLOW_SYNC_WARP:
         if (sync_warp(warp, instruction, at, active))
@@ -161,8 +228,8 @@ static uint32_t leave_path(struct warp *warp, const struct instruction *instruct
         break;
     default: // a branch that only some take: both parts start anew
         count_parted(warp->block, at);
-        make_ready(warp, detail_of(warp, instruction)->target, active);
-        make_ready(warp, at + 1, lanes & ~active);
+        make_ready(warp, warp->frame, detail_of(warp, instruction)->target, active);
+        make_ready(warp, warp->frame, at + 1, lanes & ~active);
         return 0;
     }
     return lanes & ~active;
@@ -175,6 +242,7 @@ static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
     const struct detail *const details = warp->block->launch->code->details;
     uint32_t lanes = fragment.lanes;
     int at = fragment.at;
+    frame_enter(warp, fragment.frame);
     int start = at; // where these lanes came to from elsewhere
     while (lanes != 0 && at < limit) {
         const struct instruction *const instruction = &code[at];
@@ -195,8 +263,7 @@ static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
         }
     }
     count_run(warp->block, start, at, lanes);
-    if (lanes != 0)
-        make_ready(warp, at, lanes);
+    make_ready(warp, fragment.frame, at, lanes);
 }
 
 // Runs a warp until all of its lanes have ended or wait for the block.
@@ -222,68 +289,14 @@ static uint32_t lanes_of(const struct warp *warp)
     return threads >= LANES ? ALL_LANES : (1U << threads) - 1;
 }
 
-static uint32_t special_value(const struct warp *warp, enum special special, int lane)
-{
-    const struct launch *launch = warp->block->launch;
-    const struct position block = warp->block->position;
-    const struct position dimensions = launch->dimensions;
-    const unsigned thread = (unsigned)(warp->index * LANES + lane);
-    const unsigned values[] = {thread % dimensions.x,
-                               thread / dimensions.x % dimensions.y,
-                               thread / dimensions.x / dimensions.y,
-                               dimensions.x,
-                               dimensions.y,
-                               dimensions.z,
-                               block.x,
-                               block.y,
-                               block.z,
-                               launch->grid.x,
-                               launch->grid.y,
-                               launch->grid.z,
-                               (unsigned)lane,
-                               (unsigned)warp->index};
-    return values[special];
-}
-
-static void set_constant(struct warp *warp, const struct constant *constant)
-{
-    uint8_t *slot = warp->file + (size_t)SLOT_BYTES * constant->slot;
-    for (int l = 0; l < LANES; l++) {
-        uint64_t value =
-            constant->value + (constant->shared ? warp->block->launch->shared_base : 0);
-        if (constant->special != SPECIAL_NONE)
-            value = special_value(warp, constant->special, l);
-        if (constant->kind == REGISTER_64)
-            ((uint64_t *)(void *)slot)[l] = value;
-        else if (constant->kind == REGISTER_32)
-            ((uint32_t *)(void *)slot)[l] = (uint32_t)value;
-        else
-            warp->predicates[constant->slot] = value != 0 ? ALL_LANES : 0;
-    }
-}
-
-// Nothing writes to constants: all but the block's position stay from block to block.
-static void set_constants(struct warp *warp)
-{
-    const struct code *code = warp->block->launch->code;
-    for (int i = 0; i < code->constant_count; i++) {
-        const enum special special = code->constants[i].special;
-        if (!warp->block->used || (special >= SPECIAL_CTAID && special < SPECIAL_NCTAID))
-            set_constant(warp, &code->constants[i]);
-    }
-}
-
 static void start_warp(struct warp *warp)
 {
-    const uint64_t local = warp->block->launch->code->kernel->local_bytes;
     warp->live = lanes_of(warp);
     warp->time = warp->block->clock;
     warp->ready_count = warp->syncing_count = warp->waiting_count = 0;
-    make_ready(warp, 0, warp->live);
-    set_constants(warp);
+    frames_reset(warp);
+    make_ready(warp, warp->kernel_frame, 0, warp->live);
     async_reset(warp);
-    memset(warp->local, 0xff, LANES * local);
-    memset(warp->local_valid, 0, LANES * local);
 }
 
 static void start_block(struct block *block)

@@ -9,6 +9,7 @@
 #include "emulator.h"
 #include "fatbin.h"
 #include "fault.h"
+#include "request.h"
 #include "source.h"
 
 enum {
@@ -112,7 +113,7 @@ static void print_instructions(FILE *out, const struct tally *tally)
 {
     fprintf(out, "  instructions  %" PRIu64 " of PTX, %.1f %% of them FFMA\n", tally->executed,
             percent(tally->work[WORK_FFMA], tally->executed));
-    fprintf(out, "%14s", "");
+    fprintf(out, "%15s", "");
     for (enum work work = WORK_FFMA + 1; work < WORKS; work++)
         fprintf(out, "%s %.1f %% %s", work > WORK_FFMA + 1 ? "," : "",
                 percent(tally->work[work], tally->executed), work_name(work));
@@ -207,19 +208,61 @@ static void print_lines(FILE *out, const struct kernel_counts *kernel, uint64_t 
 // The report
 // ---------------------------------------------------------------------------------------
 
-static void print_legend(FILE *out, const struct tally *tally)
+static bool has_narrow(const struct kernel_counts *kernel)
 {
-    enum trust least = TRUST_SAME;
-    bool joined = false;
-    for (enum traffic traffic = GLOBAL_LOAD; traffic < TRAFFICS; traffic++) {
-        joined |= tally->traffic[traffic].trust == TRUST_JOINED;
-        if (tally->traffic[traffic].trust > least)
-            least = tally->traffic[traffic].trust;
+    struct line_access *accesses;
+    const int count = tally_accesses(kernel, &accesses);
+    bool narrow = false;
+    for (int i = 0; i < count; i++)
+        narrow |= in_shared(accesses[i].traffic) && accesses[i].bytes < BANK_BYTES;
+    free(accesses);
+    return narrow;
+}
+
+bool is_assumed(const struct kernel_counts *kernel, const struct tally *tally, enum topic topic)
+{
+    const struct access_sum *traffic = tally->traffic;
+    if (topic_is_measured(topic))
+        return false;
+    switch (topic) {
+    case TOPIC_SECTORS:
+        return traffic[GLOBAL_LOAD].requests + traffic[GLOBAL_STORE].requests > 0;
+    case TOPIC_BANKS:
+        return traffic[SHARED_LOAD].requests + traffic[SHARED_STORE].requests > 0;
+    case TOPIC_NARROW:
+        return has_narrow(kernel);
+    case TOPIC_TEXTURES:
+        return traffic[TEXTURE_LOAD].requests > 0;
+    case TOPIC_ATOMICS:
+        return traffic[GLOBAL_ATOMIC].requests > 0;
+    default:
+        return kernel->code->kernel->module->container != NULL;
     }
-    if (joined)
+}
+
+static void print_assumed(FILE *out, const struct kernel_counts *kernel, const struct tally *tally)
+{
+    bool any = false;
+    for (enum topic topic = TOPIC_SECTORS; topic < TOPICS; topic++)
+        if (is_assumed(kernel, tally, topic)) {
+            if (!any)
+                fprintf(out, "  assumed, not tested on an sm_%d: ", device_capability());
+            fprintf(out, "%s%s", any ? ", " : "", topic_name(topic));
+            any = true;
+        }
+    if (any)
+        fputs(" (docs/emulator-facts.tsv)\n", out);
+}
+
+static void print_marks(FILE *out, const struct tally *tally)
+{
+    bool used[] = {false, false, false};
+    for (enum traffic traffic = GLOBAL_LOAD; traffic < TRAFFICS; traffic++)
+        used[tally->traffic[traffic].trust] = true;
+    if (used[TRUST_JOINED])
         fprintf(out,
                 "  ~ of the PTX: the assembler may join such accesses into fewer, wider ones\n");
-    if (least == TRUST_NONE)
+    if (used[TRUST_NONE])
         fprintf(out, "  ? of the PTX: the assembler decides what goes to local memory\n");
 }
 
@@ -240,7 +283,8 @@ static void print_kernel(FILE *out, const struct kernel_counts *kernel, bool lin
         print_traffic(out, &tally, traffic);
     if (lines)
         print_lines(out, kernel, tally.executed);
-    print_legend(out, &tally);
+    print_marks(out, &tally);
+    print_assumed(out, kernel, &tally);
 }
 
 void emulator_print_counts(FILE *out, bool lines)

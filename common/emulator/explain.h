@@ -2,6 +2,7 @@
 #ifndef EMULATOR_EXPLAIN_H
 #define EMULATOR_EXPLAIN_H
 
+#include "facts.h"
 #include "tally.h"
 
 // What a kernel takes of an SM.
@@ -20,6 +21,10 @@ struct text kernel_name(const struct kernel_counts *kernel);
 
 // The file that a place is in, as far as it is known.
 struct text place_file(const struct kernel_counts *kernel, struct place place);
+
+// Whether what is reported of the kernel relies on a topic that has not been tested on the modelled
+// GPU.
+bool is_assumed(const struct kernel_counts *kernel, const struct tally *tally, enum topic topic);
 
 double percent(uint64_t part, uint64_t whole);
 double ratio(uint64_t a, uint64_t b);

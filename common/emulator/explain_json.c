@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
 #include "emulator.h"
 #include "explain.h"
 
@@ -84,7 +85,7 @@ static void add_resources(struct json *json, const struct kernel_counts *kernel)
 {
     const struct resources found = resources_of(kernel);
     const bool known = found.capability > 0;
-    add_count(json, "modelled_capability_x10", (uint64_t)emulator_settings.capability);
+    add_count(json, "modelled_capability_x10", (uint64_t)device_capability());
     add_known(json, "code_capability_x10", known, (uint64_t)found.capability);
     add_known(json, "registers", known, (uint64_t)found.registers);
     add_known(json, "spilled_bytes", known, (uint64_t)found.frame_bytes);
@@ -175,6 +176,16 @@ static void add_line_accesses(struct json *json, const struct kernel_counts *ker
     free(accesses);
 }
 
+static void add_assumed(struct json *json, const struct kernel_counts *kernel,
+                        const struct tally *tally)
+{
+    open_group(json, "assumed", '[');
+    for (enum topic topic = TOPIC_SECTORS; topic < TOPICS; topic++)
+        if (is_assumed(kernel, tally, topic))
+            add_word(json, NULL, topic_name(topic));
+    close_group(json, ']');
+}
+
 static void add_kernel(struct json *json, const struct kernel_counts *kernel)
 {
     const struct tally tally = tally_kernel(kernel);
@@ -186,6 +197,7 @@ static void add_kernel(struct json *json, const struct kernel_counts *kernel)
     add_resources(json, kernel);
     add_work(json, &tally);
     add_totals(json, &tally);
+    add_assumed(json, kernel, &tally);
     add_lines(json, kernel);
     add_line_accesses(json, kernel);
     close_group(json, '}');

@@ -135,13 +135,13 @@ const char *describe_shared(const struct block *block, uint64_t address, char *o
     }
     snprintf(out, size, "shared address 0x%" PRIx64, address);
     for (int i = 0; i < kernel->shared_count; i++) {
-        const struct variable *variable = kernel->shared[i];
-        const uint64_t bytes =
-            variable == kernel->dynamic ? launch->dynamic_bytes : variable->bytes;
+        const struct placement *place = &kernel->shared[i];
+        const struct variable *variable = place->variable;
+        const uint64_t bytes = variable->bytes == 0 ? launch->dynamic_bytes : variable->bytes;
         const struct text name = readable_name(variable->name);
-        if (offset - variable->offset < bytes)
+        if (offset - place->offset < bytes)
             snprintf(out, size, "shared address 0x%" PRIx64 ", %" PRIu64 " bytes into %.*s",
-                     address, offset - variable->offset, (int)name.length, name.start);
+                     address, offset - place->offset, (int)name.length, name.start);
     }
     return out;
 }

@@ -15,6 +15,7 @@
 #include "execute.h"
 #include "fault.h"
 #include "footprint.h"
+#include "frames.h"
 #include "memory.h"
 #include "opcodes.h"
 #include "shadow.h"
@@ -88,14 +89,10 @@ static void *aligned(size_t bytes)
 
 static void open_warp(struct block *block, int index)
 {
-    const struct code *code = block->launch->code;
     struct warp *warp = &block->warps[index];
     warp->block = block;
     warp->index = index;
-    warp->file = aligned((size_t)SLOT_BYTES * (size_t)code->slots);
-    warp->predicates = zeroed((size_t)code->predicates, sizeof *warp->predicates);
-    warp->local = zeroed(LANES, code->kernel->local_bytes + 1);
-    warp->local_valid = zeroed(LANES, code->kernel->local_bytes + 1);
+    frames_open(warp);
 }
 
 static struct block *open_block(struct launch *launch)
@@ -126,10 +123,7 @@ static void close_block(struct block *block)
     for (int i = 0; i < block->warp_count; i++) {
         struct warp *warp = &block->warps[i];
         async_free(warp);
-        free(warp->file);
-        free(warp->predicates);
-        free(warp->local);
-        free(warp->local_valid);
+        frames_close(warp);
     }
     free(block->warps);
     free(block->last_allocation);
@@ -194,6 +188,8 @@ static int worker_count(const struct launch *launch)
                                                    : 1;
     if (count > MAX_WORKERS)
         count = MAX_WORKERS;
+    if (launch->code->sequential)
+        count = 1;
     if (count > launch->blocks)
         count = launch->blocks;
     return count > 1 ? (int)count : 1;

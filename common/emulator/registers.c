@@ -2,13 +2,15 @@
 #include <string.h>
 
 #include "draft.h"
+#include "fault.h"
 
 // A straight piece of code, and which registers are needed when it is entered and left: one bit
 // each.
 struct piece {
     int first, last;
     uint64_t *in, *out;
-    int next[2]; // pieces that may follow, -1: none
+    int *next; // pieces that may follow
+    int next_count;
 };
 
 struct liveness {
@@ -23,7 +25,8 @@ typedef void visit_register(struct liveness *live, int reg, int at, uint64_t *se
 
 static bool is_jump(const struct draft *draft)
 {
-    return draft->flow == FLOW_BRANCH || draft->flow == FLOW_EXIT;
+    return draft->flow == FLOW_BRANCH || draft->flow == FLOW_SWITCH || draft->flow == FLOW_RETURN ||
+           draft->flow == FLOW_EXIT;
 }
 
 static int piece_at(const struct liveness *live, int instruction)
@@ -40,14 +43,29 @@ static int piece_at(const struct liveness *live, int instruction)
     return low;
 }
 
+// Where a jump may go to; `one` has room for the target of a branch.
+static const int *targets_of(const struct draft *draft, int *one, int *count)
+{
+    *one = draft->detail.target;
+    *count = draft->flow == FLOW_BRANCH   ? 1
+             : draft->flow == FLOW_SWITCH ? draft->detail.target_count
+                                          : 0;
+    return draft->flow == FLOW_SWITCH ? draft->targets : one;
+}
+
 static void link_pieces(struct liveness *live)
 {
     for (int i = 0; i < live->count; i++) {
         struct piece *piece = &live->pieces[i];
         const struct draft *last = &live->drafts->list[piece->last];
-        const bool falls_through = !is_jump(last) || last->guard >= 0;
-        piece->next[0] = falls_through && i + 1 < live->count ? i + 1 : -1;
-        piece->next[1] = last->flow == FLOW_BRANCH ? piece_at(live, last->detail.target) : -1;
+        int one;
+        int count;
+        const int *targets = targets_of(last, &one, &count);
+        piece->next = zeroed((size_t)count + 1, sizeof *piece->next);
+        if ((!is_jump(last) || last->guard >= 0) && i + 1 < live->count)
+            piece->next[piece->next_count++] = i + 1;
+        for (int j = 0; j < count; j++)
+            piece->next[piece->next_count++] = piece_at(live, targets[j]);
     }
 }
 
@@ -58,9 +76,12 @@ static void find_pieces(struct liveness *live)
     starts[0] = true;
     for (int i = 0; i < drafts->count; i++)
         if (is_jump(&drafts->list[i])) {
+            int one;
+            int count;
+            const int *targets = targets_of(&drafts->list[i], &one, &count);
             starts[i + 1] = true;
-            if (drafts->list[i].flow == FLOW_BRANCH)
-                starts[drafts->list[i].detail.target] = true;
+            for (int j = 0; j < count; j++)
+                starts[targets[j]] = true;
         }
     live->pieces = zeroed((size_t)drafts->count, sizeof *live->pieces);
     for (int i = 0; i < drafts->count; i++) {
@@ -121,10 +142,9 @@ static void visit_destinations(struct liveness *live, int at, uint64_t *set, vis
 // Goes through a piece backwards; true where its `in` has grown.
 static bool update_piece(struct liveness *live, struct piece *piece, uint64_t *set)
 {
-    for (int i = 0; i < 2; i++)
-        if (piece->next[i] >= 0)
-            for (size_t word = 0; word < live->words; word++)
-                piece->out[word] |= live->pieces[piece->next[i]].in[word];
+    for (int i = 0; i < piece->next_count; i++)
+        for (size_t word = 0; word < live->words; word++)
+            piece->out[word] |= live->pieces[piece->next[i]].in[word];
     memcpy(set, piece->out, live->words * sizeof *set);
     for (int at = piece->last; at >= piece->first; at--) {
         if (live->drafts->list[at].guard < 0) // a guarded write may leave the old value
@@ -228,6 +248,8 @@ static void hand_out_all(struct drafts *drafts, const struct liveness *live)
         else if (reg->slot >= 0 && reg->kind == REGISTER_32)
             reg->slot += 2 * wide;
     }
+    if (drafts->slots > UINT16_MAX || drafts->predicates > INT16_MAX)
+        emulator_fail("PTX: a kernel needs more registers than the emulator has");
     free(intervals);
 }
 
@@ -241,6 +263,7 @@ void assign_slots(struct drafts *drafts)
     for (int i = 0; i < live.count; i++) {
         free(live.pieces[i].in);
         free(live.pieces[i].out);
+        free(live.pieces[i].next);
     }
     free(live.pieces);
     free(live.begin);

@@ -57,7 +57,7 @@ struct service serve_shared(uint32_t active, const uint32_t addresses[LANES], in
     const int size = GROUP_BYTES / BANK_BYTES / words; // lanes of a group
     const uint64_t mask = (UINT64_C(1) << size) - 1;
     struct service service = {.groups = 0};
-    for (int first = 0; first < LANES; first += 2 * size) {
+    for (int first = 0; first < LANES; first += PAIRED_GROUPS * size) {
         const uint32_t left = active & (uint32_t)(mask << first);
         const uint32_t right = active & (uint32_t)(mask << first << size);
         const uint32_t both = left | right;

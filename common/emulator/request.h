@@ -11,6 +11,7 @@ enum {
     BANKS = 32,
     BANK_BYTES = 4,    // a word
     GROUP_BYTES = 128, // what lanes of a group may want together
+    PAIRED_GROUPS = 2, // that become one where pairs of lanes load the same
     MOST_GROUPS = 4,
     MOST_WORDS = 4, // of one lane
 };

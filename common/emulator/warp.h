@@ -52,6 +52,9 @@ typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base, u
 enum flow {
     FLOW_NEXT,   // `run` carries it out
     FLOW_BRANCH, // to detail.target
+    FLOW_SWITCH, // to detail.targets[s[0]]
+    FLOW_CALL,   // of detail.call
+    FLOW_RETURN, // from a call
     FLOW_EXIT,
     FLOW_BARRIER,   // waits for the block
     FLOW_SYNC_WARP, // waits for the lanes of the mask in s[0]
@@ -66,6 +69,13 @@ struct instruction {
     uint8_t flow;
     uint16_t d[4];
     uint16_t s[5];
+};
+
+// A call: the variables in its frame that it passes, and those that it gets results in.
+struct call {
+    int function; // of the code's functions; -1: s[0] has its address
+    struct variable **arguments, **results;
+    int argument_count, result_count;
 };
 
 // The other half, at the same index.
@@ -86,6 +96,10 @@ struct detail {
     transfer *move;
     struct conversion conversion; // of cvt
     struct carrying carrying;     // of a sum with a carry
+    const struct call *call;
+    const int *targets; // of a switch
+    int target_count;
+    enum special special; // of a reading
 };
 
 // What a register holds before the first instruction, the same in all lanes but for the thread's
@@ -93,31 +107,56 @@ struct detail {
 struct constant {
     uint16_t slot; // of a predicate: its index
     enum register_kind kind;
-    bool shared;          // add the base of the shared window
+    enum space window;    // SPACE_SHARED, SPACE_LOCAL: add where that begins, for this call
     enum special special; // SPECIAL_NONE: value
     uint64_t value;
 };
 
-struct code {
+// The kernel or one of the functions that it calls.
+struct function_code {
     const struct kernel *kernel;
-    struct instruction *instructions;
-    struct detail *details;
-    int count;
+    int first; // instruction
     int slots, predicates;
     struct constant *constants;
     int constant_count;
+};
+
+struct code {
+    const struct kernel *kernel;
+    struct instruction *instructions; // of all functions
+    struct detail *details;
+    int count;
+    struct function_code *functions; // the first is the kernel
+    int function_count;
+    bool sequential;   // blocks run on one core, so that their order is the schedule's
     int granule_shift; // checks see memory in granules of this many bytes: 1 << shift
+};
+
+// A call that lanes of a warp have made together and not all have returned from; or the kernel.
+struct frame {
+    const struct function_code *function;
+    struct frame *caller; // NULL: it is the kernel's
+    int depth;            // 0: it is the kernel's
+    const struct instruction *call;
+    uint32_t lanes;           // that have not returned
+    uint8_t *file;            // function->slots slots
+    uint32_t *predicates;     //
+    uint8_t *variables;       // LANES times function->kernel->frame_bytes
+    uint64_t local, top;      // where its local variables begin, and those of its calls
+    struct frame *next_spare; // of the same function
+    struct frame *next;       // of all that the warp has made
 };
 
 // Lanes that go on at the same instruction.
 struct fragment {
+    struct frame *frame;
     int at;
     uint32_t lanes;
     uint32_t mask; // of a __syncwarp: the lanes waited for
 };
 
 struct warp {
-    uint8_t *file; // code->slots slots
+    uint8_t *file; // of the frame that is being executed, as is the next one
     uint32_t *predicates;
     struct block *block;
     int index; // in the block
@@ -125,7 +164,12 @@ struct warp {
     uint32_t time; // when the warp's lanes last synchronized, by the block's clock
     struct fragment ready[LANES], syncing[LANES], waiting[LANES];
     int ready_count, syncing_count, waiting_count;
-    uint8_t *local, *local_valid; // LANES times code->kernel->local_bytes; the latter a byte a byte
+    struct frame *frame;          // the one that is being executed
+    struct frame *kernel_frame;   //
+    struct frame *frames;         // all
+    struct frame **spare_frames;  // by function: what may be used again
+    uint8_t *local, *local_valid; // LANES times local_bytes; the latter a byte a byte
+    uint64_t local_bytes;         // that each lane has room for
     struct copy_queue *copies;    // cp.async: what has been asked for and not waited for
 };
 
@@ -152,6 +196,7 @@ struct block {
     struct recent *recent;               // for each instruction: its last accesses
     struct allocation **last_allocation; // and where they were
     uint64_t executed;                   // warp instructions
+    uint64_t readings;                   // of clocks
     struct counters *counters;           // NULL where nobody wants to know
     jmp_buf escape;                      // where a fault goes
 };

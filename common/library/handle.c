@@ -216,9 +216,8 @@ enum sgemm_status check_problem(struct sgemm_handle *handle, const struct sgemm 
 // Workspaces
 // ---------------------------------------------------------------------------------------
 
-// Whether what was prepared for one problem serves the other: all that it may depend on is the
-// same.
-static bool is_same(const struct sgemm *a, const struct sgemm *b)
+// Whether all that a workspace may depend on is the same.
+static bool is_alike(const struct sgemm *a, const struct sgemm *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->A == b->A && a->lda == b->lda &&
            a->B == b->B && a->ldb == b->ldb && (a->alpha == 0) == (b->alpha == 0);
@@ -230,7 +229,8 @@ static struct workspace *find_workspace(struct sgemm_handle *handle, const struc
     int i;
 
     for (i = 0; i < handle->workspace_count; i++)
-        if (handle->workspaces[i].step == step && is_same(&handle->workspaces[i].problem, problem))
+        if (handle->workspaces[i].step == step &&
+            (step->reusable || is_alike(&handle->workspaces[i].problem, problem)))
             return &handle->workspaces[i];
     return NULL;
 }

@@ -19,10 +19,10 @@ struct speed {
     int64_t overhead; // what a tile takes before and after its loop, in terms of the loop
 };
 
-// A kernel that sgemm() may choose: that of a step for matrices of this alignment.
+// A kernel that sgemm() may choose: that which a step has for matrices of these alignments.
 struct candidate {
     const struct step *step;
-    int alignment; // bytes that rows of A and B start at multiples of; 4: any will do
+    int alignment[3]; // of A, B and C in bytes: 4, 16 or 512; 4: any will do
     struct speed speed;
 };
 
@@ -40,8 +40,8 @@ extern const int candidate_count;
 const struct candidate *choose(const struct candidate *from, int count, const struct sgemm *problem,
                                int capability, int sms);
 
-// Bytes, 4 to 512, that the rows of A and B start and end at multiples of.
-int alignment_of(const struct sgemm *problem);
+// Bytes, 4 to 512, that a matrix with rows of `cols` elements, `ld` apart, is aligned to.
+int alignment_of(const float *matrix, int64_t cols, int64_t ld);
 
 // A problem that a candidate has prepared, to be found again when it returns.
 struct workspace {

@@ -33,6 +33,15 @@ $(USERS_EMULATED): %-emulated: %.o build/libsgemm.a $(EMULATOR) $(ENVIRONMENT)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
 
+# On a GPU: how fast each candidate is, and what sgemm() makes of it. Goes on where it was interrupted.
+CANDIDATES = $(shell sed -n 's/^    {&step\([0-9][0-9]\), {\([0-9]*\), \([0-9]*\), \([0-9]*\)}.*/\1:\2:\3:\4/p' \
+	$(call source_of,$(DISPATCH)))
+TUNE ?= build/tune
+.PHONY: tune
+tune: $(foreach step,$(DISPATCH) $(call choices_of,$(DISPATCH)),step$(step))
+	@$(call need,python3,python3)
+	@python3 tests/tune.py '$(TUNE)' $(CANDIDATES)
+
 # What chooses can be tested without a device.
 build/tests/unit_dispatch: $$(call objects_of,$(DISPATCH))
 

@@ -5,7 +5,7 @@
 //
 // and then, in any order, a line for each candidate that the device can run (see struct candidate):
 //
-//     STEP  ALIGNMENT  ALONE  FULL  OVERHEAD
+//     STEP  ALIGNMENT_OF_A  OF_B  OF_C  ALONE  FULL  OVERHEAD
 #include "handle.h"
 
 #include <errno.h>
@@ -67,43 +67,50 @@ static enum sgemm_status read_device_line(struct reading *reading, const char *t
     return SGEMM_OK;
 }
 
-static int find_candidate(const struct reading *reading, int64_t step, int64_t alignment)
+// The candidate whose step and alignments a line begins with.
+static int find_candidate(const struct reading *reading, const int64_t *line)
 {
-    int i = 0;
+    int i;
 
-    while (i < reading->handle->candidate_count && (reading->candidates[i].step->number != step ||
-                                                    reading->candidates[i].alignment != alignment))
-        i++;
+    for (i = 0; i < reading->handle->candidate_count; i++) {
+        const struct candidate *candidate = &reading->candidates[i];
+
+        if (candidate->step->number == line[0] && candidate->alignment[0] == line[1] &&
+            candidate->alignment[1] == line[2] && candidate->alignment[2] == line[3])
+            break;
+    }
     return i;
 }
 
 static enum sgemm_status read_candidate_line(struct reading *reading, const char *text)
 {
     struct sgemm_handle *handle = reading->handle;
-    int64_t numbers[5];
+    int64_t line[7];
     int i;
 
-    if (!read_numbers(text, 5, numbers))
-        return report(handle, SGEMM_BAD_TABLE,
-                      "%s:%d: a line is five whole numbers: step, alignment, alone, full, overhead",
-                      reading->path, reading->line);
-    if (numbers[2] < 1 || numbers[2] > MOST_MFLOPS || numbers[3] < 1 || numbers[3] > MOST_MFLOPS ||
-        numbers[4] < 0 || numbers[4] > MOST_TERMS)
+    if (!read_numbers(text, 7, line))
+        return report(
+            handle, SGEMM_BAD_TABLE,
+            "%s:%d: a line is seven whole numbers: step, alignments of A, B and C, alone, "
+            "full, overhead",
+            reading->path, reading->line);
+    if (line[4] < 1 || line[4] > MOST_MFLOPS || line[5] < 1 || line[5] > MOST_MFLOPS ||
+        line[6] < 0 || line[6] > MOST_TERMS)
         return report(handle, SGEMM_BAD_TABLE,
                       "%s:%d: alone and full are 1 to %d MFLOP/s, overhead is 0 to %d terms",
                       reading->path, reading->line, MOST_MFLOPS, MOST_TERMS);
-    i = find_candidate(reading, numbers[0], numbers[1]);
+    i = find_candidate(reading, line);
     if (i == handle->candidate_count)
         return report(handle, SGEMM_BAD_TABLE,
-                      "%s:%d: sgemm() has no step %" PRId64 " at alignment %" PRId64
-                      ": is the table of another version?",
-                      reading->path, reading->line, numbers[0], numbers[1]);
+                      "%s:%d: sgemm() has no step %" PRId64 " with alignments %" PRId64 ", %" PRId64
+                      ", %" PRId64 ": is the table of another version?",
+                      reading->path, reading->line, line[0], line[1], line[2], line[3]);
     if (reading->seen[i])
         return report(handle, SGEMM_BAD_TABLE,
-                      "%s:%d: step %" PRId64 " at alignment %" PRId64 " for the second time",
-                      reading->path, reading->line, numbers[0], numbers[1]);
+                      "%s:%d: step %" PRId64 " with these alignments for the second time",
+                      reading->path, reading->line, line[0]);
     reading->seen[i] = true;
-    reading->candidates[i].speed = (struct speed){numbers[2], numbers[3], numbers[4]};
+    reading->candidates[i].speed = (struct speed){line[4], line[5], line[6]};
     return SGEMM_OK;
 }
 
@@ -137,8 +144,10 @@ static enum sgemm_status check_complete(const struct reading *reading)
 
         if (!reading->seen[i] && candidate->step->minimum_capability <= handle->capability)
             return report(handle, SGEMM_BAD_TABLE,
-                          "%s: no line for step %d at alignment %d: make tune writes them all",
-                          reading->path, candidate->step->number, candidate->alignment);
+                          "%s: no line for step %d with alignments %d, %d, %d: make tune writes "
+                          "them all",
+                          reading->path, candidate->step->number, candidate->alignment[0],
+                          candidate->alignment[1], candidate->alignment[2]);
     }
     return SGEMM_OK;
 }

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""The speeds of the candidates: those built in are what the records of the reference GPU give, and
+`make tune` finds them, with stand-ins for the steps that are as fast as the model says."""
+
+import csv
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+
+import steps
+import tap
+import tune
+
+sys.path.insert(0, os.path.join(steps.ROOT, "docs"))
+import measured  # noqa: E402
+
+# What `make tune` has not left records of, in tune.csv, is from the ladder's at these m, n and k.
+KINDS = {"alone": (1024, 1024, 1024), "full": (4096, 4096, 4096), "short": (4096, 4096, 128)}
+BUILT_IN = re.compile(r"^    \{&step(\d\d), \{(\d+), (\d+), (\d+)\}, \{(\d+), (\d+), (\d+)\}\},$", re.M)
+
+# Stand-ins: alone, full and overhead of each step, on a GPU of 132 SMs.
+SPEEDS = {"07": (300000, 360000, 33), "08": (330000, 350000, 35), "09": (390000, 400000, 50)}
+STAND_IN = r'''#!/usr/bin/env python3
+import csv, math, os, sys
+step, (alone, full, overhead), tile_n = "{step}", {speed}, {tile_n}
+with open("log", "a") as log:
+    log.write(f"{{step}} {{' '.join(sys.argv[1:])}} {{os.environ.get('SGEMM_TABLE', '')}}\n")
+if "--list" in sys.argv:
+    sys.exit()
+if {exit}:
+    sys.exit("step{step}: {complaint}") if {exit} == 1 else sys.exit({exit})
+m, n, k = (int(sys.argv[sys.argv.index(option) + 1]) for option in ("-m", "-n", "-k"))
+rounds = math.ceil(math.ceil(m / 128) * math.ceil(n / tile_n) / 132)
+seconds = rounds * 2 * 128 * tile_n * (k + overhead) / (alone if rounds == 1 else full) / 1e6
+if "--offset" in sys.argv:
+    seconds *= 2
+row = dict(date="2026-01-01T00:00:00Z", device="Stand-in", compute_capability_x10=90, sms=132, driver="1.2",
+           cuda="13.0", tile_m=128, tile_n=tile_n, m=m, n=n, k=k, median_ms=1e3 * seconds,
+           step_tflops=2e-12 * m * n * k / seconds, runs="step 08" if step == "10" else "")
+with open(sys.argv[sys.argv.index("--csv") + 1], "w") as file:
+    writer = csv.DictWriter(file, row)
+    writer.writeheader()
+    writer.writerow(row)
+'''  # fmt: skip
+CANDIDATES = ("07:4:4:4", "08:512:512:4", "09:4:16:4", "09:4:4:4")
+
+
+def tuned_records(candidate):
+    return {row["kind"]: row for row in measured.table("tune") if row["candidate"] == candidate and row["kind"] in KINDS}
+
+
+def ladder_records(step):
+    found = {}
+    for kind, (m, n, k) in KINDS.items():
+        runs = measured.runs_of(measured.records(), step, m, n, k)
+        found[kind] = {**runs[0], "median_ms": measured.median(runs, "median_ms")}
+    return found
+
+
+def check_built_in():
+    for step, a, b, c, *built_in in BUILT_IN.findall(steps.text(steps.sources()["10"])):
+        candidate = f"{step}:{a}:{b}:{c}"
+        fitted = tune.fit(**(tuned_records(candidate) or ladder_records(step)))
+        tap.ok(list(map(str, fitted)) == built_in, f"{candidate}: built in is what its records give, {fitted}", built_in)
+
+
+def write_stand_in(step, code=0, complaint=""):
+    path = os.path.join(folder, f"step{step}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(STAND_IN.format(step=step, speed=SPEEDS.get(step, (1, 1, 0)), exit=code, complaint=complaint,
+                                   tile_n=256 if step == "09" else 128))  # fmt: skip
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+    os.utime(path, (0, 0))  # older than what it measures
+
+
+def run():
+    """What make tune does: its result, and how often a step has been started for it."""
+    log = os.path.join(folder, "log")
+    with open(log, "w", encoding="utf-8"):
+        pass
+    result = tap.run([sys.executable, os.path.join(steps.ROOT, "tests", "tune.py"), "out", *CANDIDATES], folder=folder)
+    return result, [line for line in steps.text(log).splitlines() if "--list" not in line]
+
+
+def table():
+    lines = steps.text(os.path.join(folder, "out", "table.tsv")).splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def check_tune():
+    for step in ("07", "08", "09", "10"):
+        write_stand_in(step)
+    result, first = run()
+    speeds = (SPEEDS["07"], SPEEDS["08"], SPEEDS["09"], (195000, 200000, 50))
+    wanted = [["device", "90", "132"]] + [
+        [*candidate.split(":"), *map(str, speed)] for candidate, speed in zip(CANDIDATES, speeds)
+    ]
+    tap.ok(result.returncode == 0 and table() == wanted, "the table has the speeds of the stand-ins", f"{result.stderr}\n{table()}")
+    tap.ok(all("--offset 1,1,1" not in line or line.startswith("09 ") for line in first), "only what has an aligned twin is unaligned")
+    tap.ok(all(("table.tsv" in line) == line.startswith("10 ") for line in first), "sgemm() alone runs with the table")
+    tap.ok("  of the best" in result.stdout and " step 08" in result.stdout and max(map(len, result.stdout.splitlines())) <= 100,
+           "it shows what sgemm() chooses, and how near it comes", result.stdout)  # fmt: skip
+    with open(os.path.join(folder, "out", "records.csv"), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    tap.ok(len(rows) == 4 * 3 + len(tune.COMPARED) * 4 and {row["kind"] for row in rows} >= {"alone", "full", "short"},
+           "all records are in one file", len(rows))  # fmt: skip
+
+    result, again = run()
+    tap.ok(result.returncode == 0 and not again, "nothing is measured twice", again)
+    os.remove(os.path.join(folder, "out", "09-4-16-4-full.csv"))
+    with open(os.path.join(folder, "out", "07-4-4-4-short.csv"), "w", encoding="utf-8") as file:
+        file.write("m,n,k,median_ms\n")
+    result, again = run()
+    tap.ok(result.returncode == 0 and len(again) == 2 and table() == wanted, "what was interrupted goes on", again)
+    os.utime(os.path.join(folder, "step08"))
+    result, again = run()
+    tap.ok(len(again) == 1 + 3 + len(tune.COMPARED) and all(line.startswith("08 ") for line in again),
+           "a step that has been built anew is measured anew", again)  # fmt: skip
+
+
+def check_failures():
+    shutil.rmtree(os.path.join(folder, "out"))
+    write_stand_in("09", code=77)
+    result, _ = run()
+    tap.ok(result.returncode == 0 and "this device cannot run it" in result.stdout and [row[0] for row in table()] == ["device", "07", "08"],
+           "what the device cannot run is not in the table", result.stdout + result.stderr)  # fmt: skip
+    write_stand_in("09", code=1, complaint="WRONG")
+    result, _ = run()
+    tap.ok(result.returncode == 1 and re.fullmatch(r"tune: \./step09 .*: exit 1: step09: WRONG\n", result.stderr),
+           "a step that is wrong ends it, in one line", result.stderr)  # fmt: skip
+
+
+check_built_in()
+with tempfile.TemporaryDirectory() as folder:
+    check_tune()
+    check_failures()
+if "emulated" in tap.run(["./step10", "--list"]).stdout:
+    outcome = tap.make("-s", "tune")
+    tap.ok("tune: needs a GPU" in outcome.stderr and outcome.stderr.count("tune:") == 1, "without a GPU it says that it needs one", outcome.stderr)
+else:
+    tap.skip("make tune without a GPU", "there is one")
+tap.finish()
