@@ -14,7 +14,7 @@
 
 enum {
     NEAR_NULL = 1 << 20,   // an index added to a null pointer is hardly greater
-    NEAR_SHARED = 1 << 16, // bytes that an index too small or too large may be off
+    CLOSE_BYTES = 1 << 16, // and an index too small or too large hardly further off
 };
 
 static bool failed;
@@ -50,13 +50,12 @@ _Noreturn void emulator_fail(const char *format, ...)
     exit(EMULATOR_FAULT);
 }
 
-// Whether an address is a host's, and not a little outside what host and kernels share.
+// Whether an address is a host's, and not a little outside what kernels may touch.
 static bool is_host_pointer(const struct allocation *near, uint64_t address)
 {
-    const bool shared =
-        near != NULL && memory_is_host(near->address) &&
-        address - (near->address - NEAR_SHARED) < near->bytes + NEAR_SHARED + NEAR_SHARED;
-    return memory_is_host(address) && !shared;
+    const bool close = near != NULL && address - (near->address - CLOSE_BYTES) <
+                                           near->bytes + CLOSE_BYTES + CLOSE_BYTES;
+    return memory_is_host(address) && !close;
 }
 
 const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t size)
