@@ -1,9 +1,11 @@
 """What the chapters take from steps, results and the emulator: the blocks and values that
 docs/generate.py fills in."""
 
+import json
 import os
 import re
 import subprocess
+import tempfile
 import textwrap
 
 import measured
@@ -58,14 +60,28 @@ METRICS = {
     "store_bytes": ("bytes used of a sector stored", "of 32", lambda c: c["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"], 0),
     "shared_loads": ("shared loads", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
     "shared_stores": ("shared stores", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
+    "load_conflicts": ("of them bank conflicts", "million", millions(f"{L1}data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"), 1),
+    "store_conflicts": ("of them bank conflicts", "million", millions(f"{L1}data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"), 1),
     "copies": ("cp.async", "million instructions", millions("smsp__inst_executed_op_ldgsts.sum"), 1),
     "wait_global": ("warps waiting for global memory", "for each instruction issued", stalled("long_scoreboard"), 2),
-    "wait_shared": ("for shared memory", "", stalled("short_scoreboard"), 2),
-    "wait_barrier": ("at a barrier", "", stalled("barrier"), 2),
-    "wait_dispatch": ("for the dispatch of an instruction", "", stalled("dispatch_stall"), 2),
-    "wait_pipe": ("for the FMA pipe", "", stalled("math_pipe_throttle"), 2),
-    "ready": ("ready, but another was issued", "", stalled("not_selected"), 2),
+    "wait_shared": ("warps waiting for shared memory", "for each instruction issued", stalled("short_scoreboard"), 2),
+    "wait_barrier": ("warps waiting at a barrier", "for each instruction issued", stalled("barrier"), 2),
+    "wait_dispatch": ("warps waiting for the dispatch of an instruction", "for each instruction issued", stalled("dispatch_stall"), 2),
+    "wait_pipe": ("warps waiting for the FMA pipe", "for each instruction issued", stalled("math_pipe_throttle"), 2),
+    "ready": ("warps that are ready while another issues", "for each instruction issued", stalled("not_selected"), 2),
 }  # fmt: skip
+
+# Kinds of machine instructions; the last takes what is left.
+KINDS = {
+    "multiply-adds (FFMA)": ["FFMA"],
+    "loads from shared memory": ["LDS"],
+    "stores to shared memory": ["STS"],
+    "loads from global memory, copies, texture fetches": ["LDG", "LDGSTS", "TLD"],
+    "integers and addresses": "IADD3 IMAD LEA LOP3 SHF SEL VIMNMX UIADD3 UIMAD ULOP3 USEL".split(),
+    "comparisons": "ISETP PLOP3 UISETP".split(),
+    "moves between registers": "MOV CS2R HFMA2 UMOV".split(),
+    "branches, barriers and the rest": [],
+}
 
 
 class KeepOld(Exception):
@@ -135,6 +151,11 @@ def loop(name, what, kernel=None):
     return str(sum(n for op, n in counted.items() if op == what or op.startswith(what + ".")))
 
 
+def fewer(name, base):
+    """By how much the main loop of `name` is shorter than that of `base`."""
+    return f"{100 * (1 - int(loop(name, 'all')) / int(loop(base, 'all'))):.1f} %"
+
+
 def per_request(step, way):
     """Wavefronts of a shared load, "ld", or store, "st", on the average, at 256x384x64."""
     found = measured.small_counts(step, 256, 384, 64)
@@ -152,7 +173,28 @@ def record(name, column, size="4096"):
     return measured.runs(name, size)[0][column]
 
 
-VALUES = (rate, ratio, cublas, faster, times, count, loop, per_request, lines, record)
+def watts(step):
+    """Watts at m = n = k = 4096, in a phase of launches back to back."""
+    return f"{float(power_record(step)['power_w']):.0f}"
+
+
+def gflops_per_watt(step):
+    """GFLOP/s for each watt in that phase, and cuBLAS's in the same run."""
+    return f"{float(power_record(step)['gflops_per_w']):.1f}"
+
+
+def cublas_gflops_per_watt(step):
+    return f"{float(power_record(step)['cublas_gflops_per_w']):.1f}"
+
+
+def power_record(step):
+    for row in measured.records():
+        if int(row["step"]) == int(step) and row["power_w"]:
+            return row
+    raise measured.NotMeasured(f"no power of step {step}")
+
+
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, fewer, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -192,6 +234,11 @@ def row(cells):
     return "| " + " | ".join(cells) + " |"
 
 
+def change(name, base, size):
+    percent = round(100 * (measured.rate(name, size) / measured.rate(base, size) - 1))
+    return f"{percent:+d} %" if percent else "0 %"
+
+
 def try_rate(name, size):
     try:
         return f"{measured.rate(name, size):.1f}"
@@ -225,7 +272,7 @@ def gained(step):
     base = base_of(step)
     out = rates(*([base] if base else []), step).splitlines()
     if base:
-        changes = [f"{100 * (measured.rate(step, s) / measured.rate(base, s) - 1):+.0f} %" for s in SIZES]
+        changes = [change(step, base, size) for size in SIZES]
         out.append(row(["change"] + changes + ["", "", ""]))
     out.append(row(["cuBLAS"] + [cublas(step, size) for size in SIZES] + ["", "", ""]))
     of_cublas = [ratio(step, size) for size in SIZES]
@@ -252,16 +299,19 @@ def counters(*names):
 
 
 def loops(*names):
-    """The instructions of main loops, for each FFMA."""
-    out = [
-        row(["main loop, for sm_90", "all", "FFMA", "shared loads", "shared stores", "global loads", "others", "not FFMA, for each FFMA"]),
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]  # fmt: skip
-    for name in names:
-        kinds = [int(loop(name, kind)) for kind in ("all", "FFMA", "LDS", "STS")]
-        fetches = sum(int(loop(name, kind)) for kind in ("LDG", "LDGSTS", "TLD"))
-        rest = 2 * kinds[0] - sum(kinds) - fetches
-        out.append(row([name_of(name)] + list(map(str, kinds + [fetches, rest])) + [loop(name, "others")]))
+    """The instructions of main loops by kind: steps or experiments as columns."""
+    counted = [measured.loop(name) for name in names]
+    out = [row(["main loop, for sm_90"] + list(map(name_of, names))), "|---|" + "--:|" * len(names)]
+    rest = [dict(loop) for loop in counted]
+    for kind, operations in KINDS.items():
+        sums = []
+        for left in rest:
+            mine = [op for op in left if op.split(".")[0] in operations or not operations]
+            sums.append(sum(left.pop(op) for op in mine))
+        if any(sums):
+            out.append(row([kind] + list(map(str, sums))))
+    out.append(row(["all"] + [str(sum(loop.values())) for loop in counted]))
+    out.append(row(["for each FFMA, others"] + [loop(name, "others") for name in names]))
     return "\n".join(out)
 
 
@@ -302,13 +352,54 @@ def attempt(name):
     return f"{hunks(name)}\n\n```text\n" + "\n".join(said) + "\n```"
 
 
+def twin(name):
+    """The program that runs a step or an experiment on the emulator, from the root."""
+    path = f"build/step{name}-emulated" if name.isdigit() else f"build/variants/{name}-emulated"
+    if not built_here() or not os.path.exists(os.path.join(steps.ROOT, path)):
+        raise KeepOld
+    return path
+
+
+def accesses(name, size):
+    """{kind: its counts} of one product of a step or an experiment on the emulator."""
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+        command = [twin(name), "-s", size, "--json", file.name]
+        subprocess.run(command, cwd=steps.ROOT, stdout=subprocess.DEVNULL, check=True, timeout=variants.SECONDS)
+        kernels = json.load(file)["records"][0]["counters"]
+    return {access["kind"]: access for access in kernels[0]["accesses"]}
+
+
+def counted(size, *names):
+    """What the emulator counts for steps and experiments: requests, and what one of them costs."""
+    found = {name: accesses(name, size) for name in names}
+    out = [row([f"counted at m = n = k = {size}"] + list(map(name_of, names)) + [""])]
+    out.append("|---|" + "--:|" * len(names) + "---|")
+    marked = False
+    for kind in ("global load", "global store", "texture load", "shared load", "shared store"):
+        requests = [found[name].get(kind, {}).get("requests", 0) for name in names]
+        if not any(requests):
+            continue
+        joined = ["~" * (found[name].get(kind, {}).get("on_gpu") == "may be fewer") for name in names]
+        out.append(row([f"{kind}s"] + [f"{n or ''}{tilde}" for n, tilde in zip(requests, joined)] + ["requests"]))
+        unit = "wavefronts" if kind.startswith("shared") else "sectors"
+        costs = [f"{found[n][kind][unit] / r:.1f}" if r else "" for n, r in zip(names, requests)]
+        out.append(row([""] + costs + [f"{unit} a request"]))
+        marked |= any(joined)
+    note = "\n\n~ of the PTX: the assembler may join such accesses into fewer, wider ones."
+    return "\n".join(out) + note * marked
+
+
+def draw(step, pattern):
+    """The command that draws what a warp touches in the first line of a step that has this in it."""
+    numbered = enumerate(steps.text(steps.sources()[step]).splitlines(), 1)
+    number = next(number for number, line in numbered if re.search(pattern, line))
+    return f"```sh\n./step{step} --emulate -s 128 --line {number} --figure build/access-{step}.svg\n```"
+
+
 def emulator(step, *options):
     """What a step prints on the emulator."""
-    program = os.path.join("build", f"step{step}-emulated")
-    if not built_here() or not os.path.exists(os.path.join(steps.ROOT, program)):
-        raise KeepOld
     result = subprocess.run(
-        [program, *options], cwd=steps.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60
+        [twin(step), *options], cwd=steps.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60
     )
     text = "\n".join(line.rstrip() for line in result.stdout.splitlines())
     return f"```text\n$ ./step{step} --emulate {' '.join(options)}\n{text}\n```"
@@ -321,4 +412,4 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, emulator, figure)
+BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, figure)

@@ -1,91 +1,42 @@
 #!/usr/bin/env python3
 """figures_topics.py [--check]: draws the figures of the topic chapters to docs/figures.
 
-Each function below draws one figure. Colours follow the reader's light or dark theme. --check
+Each function below draws one figure. --check
 changes nothing: it names the figures that are not up to date and exits 1.
 """
 
 import math
 import os
 import sys
-from xml.sax.saxutils import escape
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(DOCS, "figures")
 
 sys.path.insert(0, DOCS)
+import svg  # noqa: E402
 import topics  # noqa: E402
 
-STYLE = """
-    text { font: 14px system-ui, sans-serif; fill: #1f2328; }
-    .small { font-size: 12px; }
-    .bold { font-weight: 600; }
-    .code { font-family: ui-monospace, monospace; font-size: 13px; }
-    .middle { text-anchor: middle; }
-    .end { text-anchor: end; }
-    .faint { fill: #57606a; }
-    rect, path, line, circle { stroke: #57606a; stroke-width: 1.2; fill: none; }
-    .a { fill: #ddf4ff; } .b { fill: #dafbe1; } .c { fill: #fff8c5; } .d { fill: #ffebe9; }
-    .none { fill: none; } .plain { fill: #f6f8fa; } .dash { stroke-dasharray: 4 3; }
-    .head { fill: #57606a; stroke: none; } .bar { fill: #0969da; stroke: none; } .thick { stroke-width: 2.2; }
-    .mark { fill: #cf222e; stroke: none; }
-    @media (prefers-color-scheme: dark) {
-        text { fill: #e6edf3; } .faint { fill: #9198a1; }
-        rect, path, line, circle { stroke: #9198a1; }
-        .a { fill: #0c2d6b; } .b { fill: #033a16; } .c { fill: #3b2300; } .d { fill: #490202; }
-        .plain { fill: #212830; } .head { fill: #9198a1; } .bar { fill: #4493f8; } .mark { fill: #ff7b72; }
-    }
-"""
+class Figure(svg.Picture):
+    """A picture of named boxes."""
 
-
-class Figure:
-    """An SVG that grows by shapes; x runs right and y down, in pixels."""
-
-    def __init__(self, width, height, title, description):
-        self.width, self.height = width, height
-        self.title, self.description = title, description
-        self.parts = []
-
-    def add(self, part):
-        self.parts.append("  " + part)
-
-    def rect(self, x, y, width, height, kind="plain", round_=4):
-        self.add(
-            f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{round_}"/>'
-        )
-
-    def text(self, x, y, text, kind=""):
-        self.add(f'<text class="{kind}" x="{x:g}" y="{y:g}">{escape(text)}</text>')
-
-    def box(self, x, y, width, height, lines, kind="plain"):
-        """A rectangle with lines of text in its middle, the first of them bold."""
-        self.rect(x, y, width, height, kind)
+    def named(self, x, y, width, height, lines, colour="empty"):
+        """A box with lines of text in its middle, the first of them bold."""
+        self.box(x, y, width, height, colour)
         top = y + height / 2 - 9 * (len(lines) - 1) + 5
         for i, line in enumerate(lines):
-            self.text(x + width / 2, top + 18 * i, line, "middle " + ("bold" if i == 0 else "small"))
-
-    def line(self, x1, y1, x2, y2, kind=""):
-        self.add(f'<line class="{kind}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"/>')
+            self.text(x + width / 2, top + 18 * i, line, 12 if i else 14, "middle", bold=i == 0)
 
     def arrow(self, x1, y1, x2, y2):
-        angle = math.atan2(y2 - y1, x2 - x1)
-        corners = [(x2 - 9 * math.cos(angle + s), y2 - 9 * math.sin(angle + s)) for s in (-0.45, 0.45)]
-        self.line(x1, y1, x2 - 5 * math.cos(angle), y2 - 5 * math.sin(angle))
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in [(x2, y2), *corners])
-        self.add(f'<polygon class="head" points="{points}"/>')
+        self.line(x1, y1, x2, y2, arrow=True)
 
-    def svg(self):
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}"'
-                f' width="{self.width}" height="{self.height}" role="img" aria-labelledby="title desc">',
-                f'  <title id="title">{escape(self.title)}</title>',
-                f'  <desc id="desc">{escape(self.description)}</desc>',
-                f"  <style>{STYLE}  </style>",
-                *self.parts,
-                "</svg>\n",
-            ]
-        )
+    def say(self, x, y, words, how=""):
+        """Text; `how` has any of small, bold, faint, and middle or end for what x is of it."""
+        anchor = "middle" if "middle" in how else "end" if "end" in how else "start"
+        size, colour = 12 if "small" in how else 14, "faint" if "faint" in how else "ink"
+        self.text(x, y, words, size, anchor, colour, bold="bold" in how)
+
+    def dot(self, x, y, colour):
+        self.parts.append(f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
 
 
 def stack():
@@ -94,13 +45,13 @@ def stack():
         "From top to bottom: applications and frameworks such as PyTorch; libraries cuBLAS and cuDNN beside"
         " your own kernels in CUDA C; the runtime API; the driver API; the driver; the GPU.",
     )  # fmt: skip
-    figure.box(20, 14, 600, 44, ["your program, or a framework such as PyTorch"], "a")
-    figure.box(20, 66, 290, 44, ["libraries", "cuBLAS, cuDNN, …"], "b")
-    figure.box(330, 66, 290, 44, ["your own kernels", "CUDA C: __global__, <<<…>>>"], "b")
-    figure.box(20, 118, 600, 44, ["runtime API", "cudaMalloc, cudaMemcpy, cudaGetLastError"], "c")
-    figure.box(20, 170, 600, 44, ["driver API", "cuMemAlloc, cuModuleLoad, cuLaunchKernel"], "c")
-    figure.box(20, 222, 600, 44, ["driver", "commands to the GPU, its memory, PTX to machine code at load"], "d")
-    figure.box(20, 274, 600, 44, ["GPU"], "plain")
+    figure.named(20, 14, 600, 44, ["your program, or a framework such as PyTorch"], "blue")
+    figure.named(20, 66, 290, 44, ["libraries", "cuBLAS, cuDNN, …"], "green")
+    figure.named(330, 66, 290, 44, ["your own kernels", "CUDA C: __global__, <<<…>>>"], "green")
+    figure.named(20, 118, 600, 44, ["runtime API", "cudaMalloc, cudaMemcpy, cudaGetLastError"], "amber")
+    figure.named(20, 170, 600, 44, ["driver API", "cuMemAlloc, cuModuleLoad, cuLaunchKernel"], "amber")
+    figure.named(20, 222, 600, 44, ["driver", "commands to the GPU, its memory, PTX to machine code at load"], "rose")
+    figure.named(20, 274, 600, 44, ["GPU"], "empty")
     return figure
 
 
@@ -112,17 +63,17 @@ def hierarchy():
         " GPU, global memory, and host memory over PCIe. The nearer, the smaller and faster.",
     )  # fmt: skip
     levels = [
-        (270, "registers", "256 KiB an SM; up to 255 words a thread", "one thread", "a"),
-        (320, "shared memory and L1", "256 KiB an SM; 227 KiB a block at most", "one block", "b"),
-        (390, "L2", "50 MB for all SMs of an H100", "the whole GPU", "c"),
-        (460, "global memory", "141 GB; 4800 GB/s (H200)", "the whole GPU", "d"),
-        (530, "host memory", "behind PCIe: 64 GB/s a direction (Gen5 x16)", "the CPU", "plain"),
+        (270, "registers", "256 KiB an SM; up to 255 words a thread", "one thread", "blue"),
+        (320, "shared memory and L1", "256 KiB an SM; 227 KiB a block at most", "one block", "green"),
+        (390, "L2", "50 MB for all SMs of an H100", "the whole GPU", "amber"),
+        (460, "global memory", "141 GB; 4800 GB/s (H200)", "the whole GPU", "rose"),
+        (530, "host memory", "behind PCIe: 64 GB/s a direction (Gen5 x16)", "the CPU", "empty"),
     ]
     for i, (width, name, size, who, kind) in enumerate(levels):
-        figure.box(20 + (530 - width) / 2, 40 + 60 * i, width, 50, [name, size], kind)
-        figure.text(565, 70 + 60 * i, who, "small faint")
-    figure.text(285, 24, "small, near, fast", "middle small faint")
-    figure.text(565, 24, "seen by", "small bold")
+        figure.named(20 + (530 - width) / 2, 40 + 60 * i, width, 50, [name, size], kind)
+        figure.say(565, 70 + 60 * i, who, "small faint")
+    figure.say(285, 24, "small, near, fast", "middle small faint")
+    figure.say(565, 24, "seen by", "small bold")
     return figure
 
 
@@ -133,39 +84,39 @@ def execution():
         " multiprocessors, each with four schedulers. A block is placed on one multiprocessor and stays"
         " there; it is cut into warps of 32 lanes; a scheduler issues one instruction of one warp.",
     )  # fmt: skip
-    figure.text(160, 24, "you write", "middle bold")
-    figure.text(560, 24, "the hardware runs", "middle bold")
-    figure.rect(20, 40, 280, 96, "a")
-    figure.text(30, 58, "grid", "small bold")
+    figure.say(160, 24, "you write", "middle bold")
+    figure.say(560, 24, "the hardware runs", "middle bold")
+    figure.box(20, 40, 280, 96, "blue")
+    figure.say(30, 58, "grid", "small bold")
     for i in range(4):
-        figure.box(36 + 64 * i, 66, 54, 46, [f"{i}"], "plain")
-    figure.text(160, 129, "blocks, in no order", "middle small faint")
-    figure.rect(20, 172, 280, 84, "b")
-    figure.text(30, 190, "block: up to 1024 threads", "small bold")
+        figure.named(36 + 64 * i, 66, 54, 46, [f"{i}"], "empty")
+    figure.say(160, 129, "blocks, in no order", "middle small faint")
+    figure.box(20, 172, 280, 84, "green")
+    figure.say(30, 190, "block: up to 1024 threads", "small bold")
     for i in range(32):
-        figure.rect(30 + 8.1 * i, 204, 6.5, 18, "plain", 1)
-    figure.text(160, 245, "they share memory and __syncthreads()", "middle small faint")
-    figure.rect(20, 292, 280, 64, "c")
-    figure.text(30, 310, "thread: its own registers", "small bold")
-    figure.text(30, 334, "c[i] = a[i] + b[i];", "code")
-    figure.rect(420, 40, 280, 96, "a")
-    figure.text(430, 58, "GPU", "small bold")
+        figure.box(30 + 8.1 * i, 204, 6.5, 18)
+    figure.say(160, 245, "they share memory and __syncthreads()", "middle small faint")
+    figure.box(20, 292, 280, 64, "amber")
+    figure.say(30, 310, "thread: its own registers", "small bold")
+    figure.say(30, 334, "c[i] = a[i] + b[i];")
+    figure.box(420, 40, 280, 96, "blue")
+    figure.say(430, 58, "GPU", "small bold")
     for i in range(4):
-        figure.box(436 + 64 * i, 66, 54, 46, ["SM"], "plain")
-    figure.text(560, 129, "132 SMs on an H200", "middle small faint")
-    figure.rect(420, 172, 280, 84, "b")
-    figure.text(430, 190, "SM: up to 64 warps of 32 lanes", "small bold")
+        figure.named(436 + 64 * i, 66, 54, 46, ["SM"], "empty")
+    figure.say(560, 129, "132 SMs on an H200", "middle small faint")
+    figure.box(420, 172, 280, 84, "green")
+    figure.say(430, 190, "SM: up to 64 warps of 32 lanes", "small bold")
     for i in range(4):
-        figure.rect(430 + 66 * i, 202, 62, 26)
-        figure.text(461 + 66 * i, 219, "scheduler", "middle small")
-    figure.text(560, 247, "each: one warp's instruction a cycle", "middle small faint")
-    figure.rect(420, 292, 280, 64, "c")
-    figure.text(430, 310, "lane: one of the 32 places of a warp", "small bold")
-    figure.text(430, 334, "on or off for this instruction", "small")
+        figure.box(430 + 66 * i, 202, 62, 26)
+        figure.say(461 + 66 * i, 219, "scheduler", "middle small")
+    figure.say(560, 247, "each: one warp's instruction a cycle", "middle small faint")
+    figure.box(420, 292, 280, 64, "amber")
+    figure.say(430, 310, "lane: one of the 32 places of a warp", "small bold")
+    figure.say(430, 334, "on or off for this instruction", "small")
     for y, words in ((88, "a block goes to one SM"), (214, "32 threads in a row: a warp"), (324, "one place each")):
         figure.arrow(306, y, 414, y)
         for i, part in enumerate(_halves(words)):
-            figure.text(360, y - 24 + 15 * i, part, "middle small faint")
+            figure.say(360, y - 24 + 15 * i, part, "middle small faint")
     return figure
 
 
@@ -187,14 +138,14 @@ def sectors():
     cases += [(8, "stride 8: 32 sectors, an eighth used; the first 10 are shown")]
     for row, (stride, label) in enumerate(cases):
         y = 20 + 92 * row
-        figure.text(20, y + 10, label, "small bold")
+        figure.say(20, y + 10, label, "small bold")
         count = min(4 * stride, 10)
         for sector in range(count):
-            figure.rect(20 + 66 * sector, y + 20, 62, 34, "plain", 2)
+            figure.box(20 + 66 * sector, y + 20, 62, 34)
             for word in range(8):
                 used = (8 * sector + word) % stride == 0
-                figure.rect(23 + 66 * sector + 7 * word, y + 27, 6, 20, "bar" if used else "none", 1)
-        figure.text(20, y + 70, "32 bytes each", "small faint")
+                figure.box(23 + 66 * sector + 7 * word, y + 27, 6, 20, "orange" if used else "paper")
+        figure.say(20, y + 70, "32 bytes each", "small faint")
     return figure
 
 
@@ -205,29 +156,29 @@ def row_major():
         " element to the one below it is 8 elements, the leading dimension, of which 3 are padding.",
     )  # fmt: skip
     size = 36
-    figure.text(20, 26, "A: m = 3 rows, k = 5 columns, lda = 8", "bold")
+    figure.say(20, 26, "A: m = 3 rows, k = 5 columns, lda = 8", "bold")
     for i in range(3):
         for j in range(8):
-            figure.rect(20 + size * j, 42 + size * i, size, size, "a" if j < 5 else "none dash", 0)
+            figure.box(20 + size * j, 42 + size * i, size, size, "blue" if j < 5 else "paper")
             if j < 5:
-                figure.text(20 + size * (j + 0.5), 42 + size * (i + 0.65), f"{i},{j}", "middle small")
-    figure.text(330, 64, "element (i, j) is A[i * lda + j]", "code")
-    figure.text(330, 90, "lda ≥ k; the rest of a row is not ours:", "small")
-    figure.text(330, 108, "never written, and it may hold anything", "small")
-    figure.text(330, 138, "the transpose of A, column-major, is", "small")
-    figure.text(330, 156, "the same memory with the same lda", "small")
-    figure.text(20, 196, "in memory", "bold")
+                figure.say(20 + size * (j + 0.5), 42 + size * (i + 0.65), f"{i},{j}", "middle small")
+    figure.say(330, 64, "element (i, j) is A[i * lda + j]")
+    figure.say(330, 90, "lda ≥ k; the rest of a row is not ours:", "small")
+    figure.say(330, 108, "never written, and it may hold anything", "small")
+    figure.say(330, 138, "the transpose of A, column-major, is", "small")
+    figure.say(330, 156, "the same memory with the same lda", "small")
+    figure.say(20, 196, "in memory", "bold")
     step = 27
     for x in range(24):
         i, j = divmod(x, 8)
-        figure.rect(20 + step * x, 208, step, 34, "a" if j < 5 else "none dash", 0)
+        figure.box(20 + step * x, 208, step, 34, "blue" if j < 5 else "paper")
         if j < 5:
-            figure.text(20 + step * (x + 0.5), 229, f"{i},{j}", "middle small")
+            figure.say(20 + step * (x + 0.5), 229, f"{i},{j}", "middle small")
     figure.line(20 + step * 0.5, 252, 20 + step * 0.5, 268)
     figure.line(20 + step * 8.5, 252, 20 + step * 8.5, 268)
     figure.line(20 + step * 0.5, 260, 20 + step * 8.5, 260)
-    figure.text(20 + step * 4.5, 280, "lda = 8: from (0,0) to (1,0)", "middle small")
-    figure.text(20, 312, "Last element needed: (rows − 1) · lda + columns = 21 elements from the start, not 24.", "small faint")
+    figure.say(20 + step * 4.5, 280, "lda = 8: from (0,0) to (1,0)", "middle small")
+    figure.say(20, 312, "Last element needed: (rows − 1) · lda + columns = 21 elements from the start, not 24.", "small faint")
     return figure
 
 
@@ -238,24 +189,24 @@ def pipeline():
         " packs both. The host part goes to the host compiler, and the packed device code with it. At run"
         " time the driver takes SASS for its GPU, or translates the PTX: JIT.",
     )  # fmt: skip
-    figure.box(20, 130, 104, 60, ["step07.cu", "host + device"], "plain")
-    figure.box(190, 40, 110, 60, ["cicc", "device code"], "b")
-    figure.box(350, 40, 110, 60, ["ptxas", "once a GPU kind"], "b")
-    figure.box(510, 40, 110, 60, ["fatbinary", "packs them"], "b")
-    figure.box(190, 220, 270, 60, ["gcc or cl", "host code; a launch becomes a call"], "a")
-    figure.box(510, 220, 110, 60, ["step07.o", "both inside"], "plain")
-    figure.box(660, 130, 84, 60, ["driver", "at run time"], "d")
+    figure.named(20, 130, 104, 60, ["step07.cu", "host + device"], "empty")
+    figure.named(190, 40, 110, 60, ["cicc", "device code"], "green")
+    figure.named(350, 40, 110, 60, ["ptxas", "once a GPU kind"], "green")
+    figure.named(510, 40, 110, 60, ["fatbinary", "packs them"], "green")
+    figure.named(190, 220, 270, 60, ["gcc or cl", "host code; a launch becomes a call"], "blue")
+    figure.named(510, 220, 110, 60, ["step07.o", "both inside"], "empty")
+    figure.named(660, 130, 84, 60, ["driver", "at run time"], "rose")
     figure.arrow(124, 150, 188, 90)
     figure.arrow(124, 170, 188, 235)
     figure.arrow(300, 70, 348, 70)
-    figure.text(324, 60, "PTX", "middle small bold")
+    figure.say(324, 60, "PTX", "middle small bold")
     figure.arrow(460, 70, 508, 70)
-    figure.text(484, 60, "SASS", "middle small bold")
+    figure.say(484, 60, "SASS", "middle small bold")
     figure.arrow(540, 100, 420, 218)
-    figure.text(498, 160, "fat binary: SASS and PTX", "small")
+    figure.say(498, 160, "fat binary: SASS and PTX", "small")
     figure.arrow(460, 250, 508, 250)
     figure.arrow(620, 235, 690, 192)
-    figure.text(20, 312, "The driver takes SASS made for its GPU. Where there is none, it compiles the PTX (JIT).", "small faint")
+    figure.say(20, 312, "The driver takes SASS made for its GPU. Where there is none, it compiles the PTX (JIT).", "small faint")
     return figure
 
 
@@ -276,32 +227,32 @@ def roofline():
         return left + across * (right - left), bottom - up * (bottom - top)
 
     for x in (0.1, 1, 10, 100):
-        figure.line(*at(x, low_y), *at(x, high_y), "dash")
-        figure.text(at(x, low_y)[0], bottom + 18, f"{x:g}", "middle small")
+        figure.line(*at(x, low_y), *at(x, high_y), "rule", 1, dashed=True)
+        figure.say(at(x, low_y)[0], bottom + 18, f"{x:g}", "middle small")
     for y in (0.1, 1, 10, 100):
-        figure.line(*at(low_x, y), *at(high_x, y), "dash")
-        figure.text(left - 8, at(low_x, y)[1] + 4, f"{y:g}", "end small")
-    figure.text((left + right) / 2, bottom + 40, "arithmetic intensity, FLOP/byte", "middle small")
-    figure.text(10, 20, "TFLOP/s", "small")
+        figure.line(*at(low_x, y), *at(high_x, y), "rule", 1, dashed=True)
+        figure.say(left - 8, at(low_x, y)[1] + 4, f"{y:g}", "end small")
+    figure.say((left + right) / 2, bottom + 40, "arithmetic intensity, FLOP/byte", "middle small")
+    figure.say(10, 20, "TFLOP/s", "small")
     for name, place in (("H200", 18), ("A100", 18)):
         row = topics.named(name)
         peak, memory = float(row["fp32_tflops"]), float(row["memory_gb_s"]) / 1e3
         start = max(low_x, low_y / memory)
         points = [at(start, start * memory), at(peak / memory, peak), at(high_x, peak)]
-        path = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-        figure.add(f'<path class="thick" d="{path}"/>')
-        figure.text(right - 4, points[2][1] + place, row["device"], "end small bold")
-        figure.add(f'<circle class="head" cx="{points[1][0]:.1f}" cy="{points[1][1]:.1f}" r="4"/>')
-        figure.text(points[1][0] + 4, points[1][1] + place + 2, f"ridge {peak / memory:.1f}", "small")
+        for start, end in zip(points, points[1:]):
+            figure.line(*start, *end, thick=2.2)
+        figure.say(right - 4, points[2][1] + place, row["device"], "end small bold")
+        figure.dot(*points[1], "ink")
+        figure.say(points[1][0] + 4, points[1][1] + place + 2, f"ridge {peak / memory:.1f}", "small")
     memory = float(topics.named("H200")["memory_gb_s"]) / 1e3
     for intensity, label, ceiling in (
         (topics.ADD_FLOP / topics.ADD_BYTES, "vector add, 1/12", memory / 12),
         (32, "SGEMM 128x128, 32", float(topics.named("H200")["fp32_tflops"])),
     ):
         x, y = at(intensity, ceiling)
-        figure.line(x, y, x, bottom, "dash")
-        figure.add(f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
-        figure.text(x + 8, bottom - 28, label, "small")
+        figure.line(x, y, x, bottom, "faint", dashed=True)
+        figure.dot(x, y, "orange")
+        figure.say(x + 8, bottom - 6, label, "small")
     return figure
 
 

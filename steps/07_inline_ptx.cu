@@ -176,12 +176,14 @@ static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const flo
 // Two blocks on a multiprocessor at a time: at most 128 registers a thread.
 static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm problem)
 {
+    // [buffers]
     __shared__ union {
         struct tiles tiles[2];
         float staged[THREADS / 32][16][STAGED_LD]; // 16 rows of 32 a warp, after the loop
     } shared;
     const unsigned first = (unsigned)__cvta_generic_to_shared(&shared.tiles[0]);
     const unsigned second = (unsigned)__cvta_generic_to_shared(&shared.tiles[1]);
+    // [/buffers]
 
     // [tile]
     // The grid has one dimension, because grid.y ends at 65535: tiles are numbered row by row.
@@ -200,6 +202,7 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const float *b = problem.B + b_row * problem.ldb + tile_col + b_col;
     float fetched_a[A_LOADS], fetched_b[B_LOADS];
 
+    // [lanes]
     // What it computes: THREAD_M x THREAD_N elements of C, the first at (row, col) of the tile.
     // Lanes 0, 2, 4 ... 14 read the same 4 elements of A, lanes 0, 1, 16 and 17 the same 4 of B.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -207,6 +210,7 @@ static __global__ __launch_bounds__(THREADS, 2) void step_sgemm(struct sgemm pro
     const int lane_col = lane / 2 % 8 * 4;
     const int row = warp / (TILE_N / WARP_N) * WARP_M + lane_row;
     const int col = warp % (TILE_N / WARP_N) * WARP_N + lane_col;
+    // [/lanes]
     float accumulator[THREAD_M][THREAD_N] = {{0}};
     float frag_a[2][THREAD_M], frag_b[2][THREAD_N];
 
