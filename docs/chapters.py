@@ -246,6 +246,11 @@ def try_rate(name, size):
         return ""
 
 
+def kibibytes(number):
+    """Of what a record says; a step without a kernel says nothing."""
+    return f"{int(number) / 1024:.1f} KiB" if number else ""
+
+
 def rates(*names):
     """TFLOP/s of steps and experiments at all sizes, and what they take."""
     sizes = SIZES if all(map(str.isdigit, names)) else EXPERIMENT_SIZES
@@ -261,7 +266,7 @@ def rates(*names):
             continue
         out.append(
             row([name_of(name)] + [try_rate(name, size) for size in sizes] + [
-                found["registers"], f"{int(found['shared_bytes']) / 1024:.1f} KiB", found["blocks_per_sm"]
+                found["registers"], kibibytes(found["shared_bytes"]), found["blocks_per_sm"]
             ])
         )  # fmt: skip
     return "\n".join(out)
