@@ -326,11 +326,11 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
 	common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
-	tests/emulator/programs/*.cu steps/*.cu)
+	tests/emulator/programs/*.cu steps/*.cu docs/listings/*.cu)
 # And the headers that they include.
 TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
-SCRIPTS := .ci/run common/emulator/emucc $(wildcard tests/*.sh)
+SCRIPTS := .ci/run $(wildcard .devcontainer/*.sh) common/emulator/emucc $(wildcard tests/*.sh)
 docs: $(VARIANT_TWINS) $(EMULATED)
 	@$(call need,python3,python3)
 	@$(call need,gnuplot,gnuplot-nox)

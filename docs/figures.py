@@ -518,9 +518,56 @@ def tile_09():
     return picture
 
 
+# ---------------------------------------------------------------------------- step 10
+
+SMS = 132  # of the reference GPU
+
+
+def built_in_speed(step):
+    """MFLOP/s of a full SM, as steps/10_dispatch.cu has it."""
+    text = steps.text(steps.sources()["10"])
+    return int(re.search(rf"\{{&step{step}, \{{[^}}]*\}}, \{{\d+, (\d+), \d+\}}\}}", text)[1])
+
+
+def rounds_of(step, size):
+    """(tiles of each round, their width in time): what the SMs do at m = n = size."""
+    geometry = Step(step)
+    tiles = -(-size // geometry.TILE_M) * -(-size // geometry.TILE_N)
+    counts = [min(SMS, tiles - done) for done in range(0, tiles, SMS)]
+    return counts, geometry.TILE_M * geometry.TILE_N / built_in_speed(step)
+
+
+def waves_10():
+    sizes, names = (2048, 3072), ("07", "09")
+    said = []
+    for size in sizes:
+        for step in names:
+            counts, _ = rounds_of(step, size)
+            said.append(f"At {size} step {step} has {sum(counts)} tiles: {len(counts)} rounds, the last of {counts[-1]}.")
+    picture = Picture(760, 356, f"Tiles on {SMS} SMs, round by round, at two sizes", " ".join(said))
+    longest = max(len(counts) * width for counts, width in (rounds_of(step, size) for size in sizes for step in names))
+    for panel, size in enumerate(sizes):
+        top = 34 + 158 * panel
+        picture.text(16, top - 10, f"m = n = k = {size}", 15, bold=True)
+        for line, (step, colour) in enumerate(zip(names, ("blue", "amber"))):
+            counts, width = rounds_of(step, size)
+            y, height = top + 62 * line, 52
+            picture.text(96, y + 22, f"step {step}", 12, "end")
+            picture.text(96, y + 38, f"{sum(counts)} tiles", 12, "end", "faint")
+            for turn, count in enumerate(counts):
+                x, wide = 106 + 600 * width / longest * turn, 600 * width / longest
+                busy = height * count / SMS
+                picture.box(x, y, wide, height - busy, "empty")
+                picture.cell(x, y + height - busy, wide, busy, count if busy > 12 else "", colour, 12)
+    picture.text(106, 332, f"height: the {SMS} SMs; coloured: those with a tile; width: how long a tile takes on a full SM", 12, colour="faint")
+    picture.line(106, 344, 742, 344, "faint", 1, True)
+    picture.text(742, 338, "time", 11, "end", "faint")
+    return picture
+
+
 FIGURES = (
     access_01, tiles_02, loads_02, loads_03, banks_03, timeline_04, lanes_05, hierarchy_05, store_06, xor_07,
-    texture_08, path_09, ring_09, tile_09,
+    texture_08, path_09, ring_09, tile_09, waves_10,
 )  # fmt: skip
 
 

@@ -28,6 +28,11 @@ PICTURES = (".svg", ".png")
 MOST_SHOWN = 200_000  # characters of a file
 UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"  # files would drown the text
 
+
+def toggle(icon, other):
+    return {"icon": "lucide/" + icon, "name": f"Switch to {other}"}
+
+
 CONFIG = {
     "site_name": "SGEMM in CUDA C, one step at a time",
     "docs_dir": "pages",
@@ -37,8 +42,8 @@ CONFIG = {
         "font": False,  # nothing is loaded from elsewhere
         "features": ["content.code.copy", "navigation.footer", "navigation.top", "toc.follow"],
         "palette": [
-            {"media": "(prefers-color-scheme: light)", "scheme": "default"},
-            {"media": "(prefers-color-scheme: dark)", "scheme": "slate"},
+            {"media": "(prefers-color-scheme: light)", "scheme": "default", "toggle": toggle("sun", "dark")},
+            {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "toggle": toggle("moon", "light")},
         ],
     },
     "plugins": ["search"],

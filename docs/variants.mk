@@ -54,9 +54,10 @@ test: $(VARIANT_TWINS)
 
 number_of = $(firstword $(subst _, ,$(notdir $1)))
 
-# Machine code for the reference GPU, whatever GPU is here.
+# Machine code for the reference GPU, whatever GPU is here. A step that chooses has none of its own.
 LOOP_ARCH ?= 90
-LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES)),$(call number_of,$(source))) $(EXPERIMENTS)
+LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES)),$(call number_of,$(source))) \
+	$(filter-out $(foreach pair,$(CHOICES),$(firstword $(subst :, ,$(pair)))-%),$(EXPERIMENTS))
 build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -cubin $< -o $@

@@ -1,5 +1,5 @@
-// library_calls [TABLE]: sgemm() as a program calls it: what it computes, what it refuses and how it
-// says so. Linked with build/libsgemm.a alone, for a GPU and for the emulator.
+// library_calls [TABLE]: sgemm() as a program calls it: what it computes, what it refuses and how
+// it says so. Linked with build/libsgemm.a alone, for a GPU and for the emulator.
 #include <cuda_runtime_api.h>
 #include <sgemm.h>
 #include <stdlib.h>

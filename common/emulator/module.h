@@ -104,12 +104,19 @@ struct place {
     int file, line; // 0 where the PTX says nothing
 };
 
+// The call that a line has been inlined at; and the one that this has been inlined at, and so on.
+struct call_site {
+    struct place place;
+    const struct call_site *outer; // NULL: the kernel itself has the call
+};
+
 struct statement {
     struct text opcode; // with its modifiers
     struct text source; // the whole instruction, from its guard to the semicolon
     int line;           // in the PTX
     struct place place;
-    int guard; // a predicate register or -1
+    const struct call_site *inlined_at; // NULL: the kernel itself has the line
+    int guard;                          // a predicate register or -1
     bool guard_negated;
     bool understood; // false where the operands have a form that the parser does not know
     struct operand *operands;
