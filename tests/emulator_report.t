@@ -93,6 +93,14 @@ def check_figure(folder):
         tap.ok(len(lanes) == 32, "with a row for each lane", len(lanes))
 
 
+    source = steps.text(steps.sources()["07"]).splitlines()
+    for call in ("load4(&frag_b[j]", "fill(first"):
+        line = next(number for number, text in enumerate(source, 1) if call in text)
+        result, _ = run(folder, "07", "--figure", path, "--line", str(line))
+        tap.ok(result.returncode == 0 and f"called in line {line}" in steps.text(path),
+               f"of a line that calls a function: {call}", result.stderr)
+
+
 def check_mistakes(folder):
     path = os.path.join(folder, "none.svg")
     result, counters = run(folder, "07", "--figure", path, "--line", "1")

@@ -238,22 +238,30 @@ static uint32_t leave_path(struct warp *warp, const struct instruction *instruct
 // Runs lanes until they have ended, wait, or have come to where others are.
 static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
 {
-    const struct instruction *const code = warp->block->launch->code->instructions;
-    const struct detail *const details = warp->block->launch->code->details;
+    const struct code *const code = warp->block->launch->code;
+    const int end = limit < code->count ? limit : code->count;
     uint32_t lanes = fragment.lanes;
     int at = fragment.at;
-    frame_enter(warp, fragment.frame);
     int start = at; // where these lanes came to from elsewhere
-    while (lanes != 0 && at < limit) {
-        const struct instruction *const instruction = &code[at];
+    frame_enter(warp, fragment.frame);
+    while (lanes != 0 && at < end) {
+        const struct instruction *instruction = &code->instructions[at];
+        const struct instruction *const stop = &code->instructions[end];
+        while (instruction < stop && instruction->flow == FLOW_NEXT) {
+            instruction->run(warp, instruction, lanes);
+            instruction++;
+        }
+        at = (int)(instruction - code->instructions);
+        if (at == end)
+            break;
         const uint32_t active = guarded(warp, instruction, lanes);
-        if (instruction->flow == FLOW_NEXT) {
+        if (instruction->flow == FLOW_GUARDED) {
             if (active != 0)
                 instruction->run(warp, instruction, active);
             at++;
         } else if (instruction->flow == FLOW_BRANCH && active == lanes) {
             count_run(warp->block, start, at + 1, lanes);
-            at = start = details[at].target;
+            at = start = code->details[at].target;
         } else {
             const uint32_t left = leave_path(warp, instruction, at, lanes, active);
             at++;
