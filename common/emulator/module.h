@@ -60,6 +60,7 @@ struct variable {
     enum space space;
     uint64_t bytes; // 0 for an array whose size the launch gives
     uint64_t align;
+    bool managed;    // of global memory: the host can touch it, too
     bool in_frame;   // of parameters: it is part of a call, not of the launch
     uint64_t offset; // from the start of its window or frame; of global and constant memory: the
                      // device address; of shared memory the kernel says (struct placement)
