@@ -107,8 +107,13 @@ def base_of(step):
 
 
 def name_of(name):
-    """Of a step, "step 07"; of an experiment, what it changes."""
+    """Of a step, "step 07"; of an experiment, its name with a link to its change."""
     return f"step {name}" if name.isdigit() else f"[{name}](variants/{name}.diff)"
+
+
+def told(name):
+    """The same, with what the experiment changes."""
+    return name_of(name) if name.isdigit() else f"{name_of(name)}: {variants.load(name).title}"
 
 
 # ---------------------------------------------------------------------------- values within a line
@@ -149,6 +154,11 @@ def loop(name, what, kernel=None):
     if what == "others":
         return f"{(total - products) / products:.3f}"
     return str(sum(n for op, n in counted.items() if op == what or op.startswith(what + ".")))
+
+
+def share(name):
+    """FFMA among the instructions of the main loop, in percent."""
+    return f"{100 * int(loop(name, 'FFMA')) / int(loop(name, 'all')):.0f}"
 
 
 def fewer(name, base):
@@ -194,7 +204,7 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, fewer, per_request, lines, record)
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, share, fewer, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -262,10 +272,10 @@ def rates(*names):
         try:
             found = measured.runs(name, "4096")[0]
         except measured.NotMeasured:
-            out.append(row([name_of(name), "not measured yet"] + [""] * (len(sizes) + 2)))
+            out.append(row([told(name), "not measured yet"] + [""] * (len(sizes) + 2)))
             continue
         out.append(
-            row([name_of(name)] + [try_rate(name, size) for size in sizes] + [
+            row([told(name)] + [try_rate(name, size) for size in sizes] + [
                 found["registers"], kibibytes(found["shared_bytes"]), found["blocks_per_sm"]
             ])
         )  # fmt: skip
@@ -351,7 +361,8 @@ def attempt(name):
         status, output, errors = variants.run(variant, options)
         statuses.append(status)
         said.append(f"$ build/variants/{name}-emulated {options}")
-        said.append(tidy(errors) if status else output.splitlines()[-1])
+        verified = [line for line in output.splitlines() if " exact " in line]
+        said.append(tidy(errors) if status else "\n".join(verified))
     if not variants.is_as_told(variant, statuses):
         raise ValueError(f"docs/variants/{name}.diff: exit status {statuses}")
     return f"{hunks(name)}\n\n```text\n" + "\n".join(said) + "\n```"

@@ -44,21 +44,22 @@ collect()
     [ -e "$1" ] && awk 'FNR > 1 || NR == 1' "$@" >"$out/$name.csv"
 }
 
-# variants PROGRAM...: the times of all and of the steps, under their names, in one file.
+# variants PROGRAM...: the times of all and of their steps, under their names, in one file; the counters.
 variants()
 {
-    for program in step[0-9][0-9] "$@"; do
-        name=$(basename "$program" | sed 's/^step//')
-        benchmark "variant-$name" "./$program"
-        [ -e "$out/variant-$name.csv" ] &&
-            awk -v "name=$name" '{ print (NR == 1 ? "variant" : name) "," $0 }' \
-                "$out/variant-$name.csv" >"$out/named-variant-$name.csv"
+    bases=$(printf '%s\n' "$@" | sed 's|.*/\([0-9][0-9]\)-.*|step\1|' | sort -u)
+    for program in $bases "$@"; do
+        variant=$(basename "$program" | sed 's/^step//')
+        benchmark "variant-$variant" "./$program"
+        [ -e "$out/variant-$variant.csv" ] &&
+            awk -v "variant=$variant" '{ print (NR == 1 ? "variant" : variant) "," $0 }' \
+                "$out/variant-$variant.csv" >"$out/named-variant-$variant.csv"
     done
     collect variants "$out"/named-variant-*.csv
     for program in "$@"; do
-        name=$(basename "$program")
-        run "counters-$name" python3 tests/counters.py "./$program" 4096 "$tools" \
-            "$out/counters-$name.csv"
+        variant=$(basename "$program")
+        run "counters-$variant" python3 tests/counters.py "./$program" 4096 "$tools" \
+            "$out/counters-$variant.csv"
     done
     collect variant_counters "$out"/counters-*.csv
 }
