@@ -458,7 +458,7 @@ static cudaError_t prepare(struct sgemm *problem)
                                                 blocks * sizeof((struct workspace *)NULL)->sums[0]);
     if (error == cudaSuccess)
         error = cudaMemset(problem->workspace, 0, sizeof(struct workspace));
-    return error;
+    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
 }
 
 static cudaError_t release(struct sgemm *problem)
@@ -526,4 +526,6 @@ const struct step step14 = {
     .prepare = prepare,
     .launch = launch,
     .release = release,
+    .shares_tiles = true,
+    .reusable = true,
 };

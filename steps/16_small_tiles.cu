@@ -457,7 +457,7 @@ static cudaError_t prepare(struct sgemm *problem)
                                                 blocks * sizeof((struct workspace *)NULL)->sums[0]);
     if (error == cudaSuccess)
         error = cudaMemset(problem->workspace, 0, sizeof(struct workspace));
-    return error;
+    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
 }
 
 static cudaError_t release(struct sgemm *problem)
@@ -525,4 +525,6 @@ const struct step step16 = {
     .prepare = prepare,
     .launch = launch,
     .release = release,
+    .shares_tiles = true,
+    .reusable = true,
 };
