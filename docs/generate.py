@@ -66,7 +66,9 @@ def ladder():
     cublas = {size: [] for size in sizes}
     for step, path in steps.sources().items():
         title = TITLE.search(steps.text(path))[1]
-        head = f"| [{step} {title}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
+        page = chapters.chapter_file(step)
+        number = f"[{step}](docs/{page})" if chapters.has_page(page) else step
+        head = f"| {number} [{title}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
         if step not in measured(rows):
             lines.append(f"{head} | | | | |")
             continue

@@ -289,6 +289,8 @@ static void print_kernel(FILE *out, const struct kernel_counts *kernel, bool lin
 
 void emulator_print_counts(FILE *out, bool lines)
 {
+    if (counters_of_kernels() == NULL)
+        fputs("no kernel has been started\n", out);
     for (const struct kernel_counts *kernel = counters_of_kernels(); kernel != NULL;
          kernel = kernel->next) {
         print_kernel(out, kernel, lines);
