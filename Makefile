@@ -79,6 +79,11 @@ ifneq ($(findstring ",$(CURDIR)),)
 $(error there is a double quote in the path of this folder, which nvcc cannot bear: $(CURDIR))
 endif
 
+NO_GEMM := $(filter diff00 profile00 sanitize00,$(MAKECMDGOALS))
+ifneq ($(NO_GEMM),)
+$(error make $(NO_GEMM): step 00 multiplies no matrices; there are step00, ptx00 and sass00)
+endif
+
 # Of step7, diff10, ptx99, ...: those whose step there is not.
 VERBS := step diff ptx sass profile sanitize
 NO_STEP := $(firstword $(filter-out diffs $(VERBS) step00 ptx00 sass00 \

@@ -79,8 +79,7 @@ struct counted counted(void)
         const struct emulator_totals totals = emulator_totals();
 
         counted.sectors = (double)totals.load_sectors / (double)totals.load_requests;
-        counted.idle_percent =
-            100 * (double)totals.idle_lanes / (32 * (double)totals.instructions);
+        counted.idle_percent = 100 * (double)totals.idle_lanes / (32 * (double)totals.instructions);
     }
     return counted;
 }

@@ -131,6 +131,7 @@ static __global__ void multiply_adds(float *out, float factor, int rounds)
     float sums[CHAINS] = {0};
     float total = 0;
 
+#pragma unroll 16 // so that next to nothing but multiply-adds is executed
     for (int r = 0; r < rounds; r++)
         for (int i = 0; i < CHAINS; i++)
             sums[i] = sums[i] * factor + (float)i;
@@ -179,7 +180,7 @@ static bool add_with(struct addition *sum, const char *grid, unsigned blocks, fl
     for (int64_t i = 0; i < sum->n; i++)
         wrong += h_c[i] != (float)(i % 1000 + i % 7);
     rate = 12.0 * (double)sum->n / milliseconds / 1e6;
-    printf("%-20s %9u %18lld  %-8s", grid, blocks, (long long)((sum->n + threads - 1) / threads),
+    printf("%-20s %9u %17lld  %-8s", grid, blocks, (long long)((sum->n + threads - 1) / threads),
            wrong == 0 ? "right" : "WRONG");
     print_measured(13, 3, milliseconds);
     print_measured(13, 1, rate);
@@ -213,7 +214,7 @@ static enum exit_code run_add(const struct run *run)
 
     struct addition sum = {d_a, d_b, d_c, n, 0};
     printf("%lld elements, %d threads a block\n\n", (long long)n, THREADS);
-    printf("%-20s %9s %18s  %-8s %13s %13s %13s\n", "grid", "blocks", "elements a thread", "result",
+    printf("%-20s %9s %17s  %-8s %13s %13s %13s\n", "grid", "blocks", "elements a thread", "result",
            "median ms", "GB/s", "% of peak");
     right = add_with(&sum, "one block", 1, h_c);
     right &= add_with(&sum, "a block an SM", sms, h_c);
@@ -297,7 +298,7 @@ static bool read_apart(const struct strided *read, float *h_sums)
     if (emulated())
         printf(" %12.1f", counted().sectors);
     else
-        printf(" %12s", "ncu does");
+        printf(" %12s", "not counted");
     printf(" %16.1f %%", 100 * useful / moved);
     print_measured(15, 1, rate);
     print_measured(15, 1, rate * moved / useful);
@@ -308,8 +309,7 @@ static bool read_apart(const struct strided *read, float *h_sums)
 static enum exit_code run_stride(const struct run *run)
 {
     static const int strides[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 32};
-    const int64_t widest = 32;
-    const int64_t n = run->elements < widest * WARP ? widest * WARP : run->elements;
+    const int64_t widest = 32, n = run->elements;
     const int64_t loads = n / (widest * WARP) * WARP; // whole warps
     const unsigned most = 8 * (unsigned)run->device.sms;
     const unsigned blocks = blocks_for(loads) < most ? blocks_for(loads) : most;
@@ -318,6 +318,9 @@ static enum exit_code run_stride(const struct run *run)
     float *d_a, *d_sums;
     bool right = true;
 
+    if (loads == 0)
+        fail(EXIT_USAGE, "-n %lld: stride wants %lld at least, a load of a warp at the widest",
+             (long long)n, (long long)(widest * WARP));
     CHECK_CUDA(cudaMalloc(&d_a, (size_t)n * sizeof(float)));
     CHECK_CUDA(cudaMalloc(&d_sums, sum_bytes));
     fill<<<blocks, THREADS>>>(d_a, 1, n);
@@ -451,7 +454,7 @@ static enum exit_code run_copy(const struct run *run)
     CHECK_CUDA(cudaMalloc(&device, most));
     printf("%10s %31s %31s\n", "", "pageable, GB/s", "pinned, GB/s");
     printf("%10s %15s %15s %15s %15s\n", "KiB", "to device", "to host", "to device", "to host");
-    for (size_t bytes = 4096; bytes <= most; bytes *= bytes < most / 8 ? 8 : 2) {
+    for (size_t bytes = 4096; bytes <= most; bytes *= 4) {
         printf("%10zu", bytes / 1024);
         right &= copy_both_ways(pageable, device, bytes);
         right &= copy_both_ways((char *)pinned, device, bytes);
@@ -656,7 +659,7 @@ static double go_paths(const struct divergence *d, double one_path, float *h_out
     if (emulated())
         printf(" %10.1f %%", counted().idle_percent);
     else
-        printf(" %12s", "ncu does");
+        printf(" %12s", "not counted");
     print_measured(13, 3, milliseconds);
     print_measured(16, 2, milliseconds / (isnan(one_path) ? milliseconds : one_path));
     putchar('\n');
@@ -710,7 +713,7 @@ static bool print_shared(const char *how, int bytes, cudaError_t error, const fl
 {
     const bool right = error != cudaSuccess || is_reversed(d_out, bytes / (int)sizeof(float));
 
-    printf("%-44s %9.1f  %-24s %s\n", how, bytes / 1024.0, cudaGetErrorName(error),
+    printf("%-44s %9d  %-24s %s\n", how, bytes, cudaGetErrorName(error),
            error != cudaSuccess ? "did not run"
            : right              ? "right"
                                 : "WRONG");
@@ -752,7 +755,7 @@ static enum exit_code run_shared(const struct run *run)
         fail(EXIT_SKIPPED, "shared: %s has no more than 48 KiB a block", run->device.name);
     CHECK_CUDA(cudaMalloc(&d_out, (size_t)most));
     CHECK_CUDA(cudaMemset(d_out, 0xff, (size_t)most));
-    printf("%-44s %9s  %-24s %s\n", "shared memory of a block", "KiB", "CUDA says", "result");
+    printf("%-44s %9s  %-24s %s\n", "shared memory of a block", "bytes", "CUDA says", "result");
     reverse_static<<<1, THREADS>>>(d_out);
     right = print_shared("static", STATIC_SHARED, cudaGetLastError(), d_out);
     right &= reverse_with("dynamic", STATIC_SHARED, d_out, true);

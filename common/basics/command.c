@@ -10,7 +10,7 @@
 #include "report.h"
 #include "signals.h"
 
-#define MOST_ELEMENTS (INT64_C(1) << 34)
+#define MOST_ELEMENTS (INT64_C(1) << 32)
 
 struct command {
     const struct experiment *experiment; // NULL where none is named

@@ -56,8 +56,8 @@ void emulator_print_counts(FILE *out, bool lines);
 
 // What they come to, all kernels together.
 struct emulator_totals {
-    uint64_t instructions; // of PTX, by warps
-    uint64_t idle_lanes;   // that did not take part in them, of 32 each
+    uint64_t instructions;                // of PTX, by warps
+    uint64_t idle_lanes;                  // that did not take part in them, of 32 each
     uint64_t load_requests, load_sectors; // of global memory
 };
 struct emulator_totals emulator_totals(void);
