@@ -27,6 +27,7 @@ struct emulator_settings {
     // Of the modelled GPU, times ten: 90 is sm_90, unless the program needs more. 0: the newest
     // that the program has machine code for.
     int capability;
+    bool only_this_gpu;  // kernels that need a newer one than that do not run, as on it
     int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults

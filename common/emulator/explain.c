@@ -302,6 +302,8 @@ struct emulator_totals emulator_totals(void)
 
 void emulator_print_counts(FILE *out, bool lines)
 {
+    if (counters_of_kernels() == NULL)
+        fputs("no kernel has been started\n", out);
     for (const struct kernel_counts *kernel = counters_of_kernels(); kernel != NULL;
          kernel = kernel->next) {
         print_kernel(out, kernel, lines);

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "opcodes.h"
 #include "shadow.h"
+#include "sharing.h"
 
 enum {
     MAX_WORKERS = 64,
@@ -172,6 +173,7 @@ static bool next_block(struct block *block)
 static void *work(void *argument)
 {
     struct block *block = argument;
+    in_emulator = true;
     while (next_block(block))
         if (setjmp(block->escape) == 0)
             run_block(block);
@@ -253,6 +255,7 @@ enum ending launch_kernel(struct kernel *kernel, struct position grid, struct po
     counters_launched(&launch);
     run_grid(&launch);
     memory_visit(close_shadow, &launch);
+    device_takes_used(kernel->name);
     free(launch.parameters);
     if (launch.ending == ENDING_FAULT)
         emulator_fail("%s", launch.message);
