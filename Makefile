@@ -56,6 +56,12 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make tries        the mistakes and experiments of the chapters, a target each
 ##   make matrix       every step for every architecture: registers and spills
 ##
+## Labs (docs/labs/teacher.md; also 07-hunt, 07-predict):
+##   make lab07        your file, labs/step07.cu, with gaps to fill in (FORCE=1: begin anew)
+##   make check07      judge it: correct, clean, counters, on a GPU speed
+##   make hint07       the next of three hints
+##   make solution07   what your file and the course's differ in
+##
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
@@ -108,7 +114,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean site diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean site diff% lab% hint% solution%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -234,6 +240,7 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 include common/emulator/emulator.mk
 include common/library/library.mk
 include docs/variants.mk
+include common/labs/labs.mk
 
 -include $(wildcard build/*/*.d build/common/basics/*.d build/sanitized/*/*.d build/debug/*/*.d)
 

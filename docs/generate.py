@@ -64,7 +64,9 @@ def ladder():
     ]
     cublas = {size: [] for size in sizes}
     for step, path in steps.all_sources().items():
-        head = f"| [{step} {steps.title(step)}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
+        page = chapters.chapter_file(step)
+        number = f"[{step}](docs/{page})" if chapters.has_page(page) else step
+        head = f"| {number} [{steps.title(step)}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
         if step not in measured(rows):
             lines.append(f"{head} | | | | |")
             continue

@@ -27,7 +27,7 @@ RATE = re.compile(r"\d[\d.,]*\s*TFLOP/s")
 
 
 def pages():
-    return [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(DOCS, "*.md")))]
+    return [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(DOCS, "*.md")) + glob.glob(os.path.join(DOCS, "labs", "*.md")))]
 
 
 def without_code(text):
