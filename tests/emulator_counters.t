@@ -155,7 +155,7 @@ def check_known():
     loop = [a for a in kernel["line_accesses"] or [] if a["requests"] == 6 * 600]
     tap.ok([a["sectors"] or a["wavefronts"] for a in loop] == [6 * sectors, 6 * wavefronts],
            "more patterns than the emulator keeps: sectors and wavefronts", loop)
-    for more in (["0", "-1", "1"], ["7", "-1", "3"], ["0", "0", "2", "portable"]):
+    for more in (["0", "-1", "1"], ["7", "-1", "3"], ["0", "0", "2", "128"], ["0", "0", "2", "256"]):
         tap.ok(count_case("walk", *more) == kernel, f"the same with {' '.join(more)}")
 
     kernel = count_case("apart")

@@ -1,7 +1,7 @@
 // Runs the kernels of a PTX file on the emulator, for tests that compute what they must give.
 //
 //   ptx_runner list                                            the opcodes that compute
-//   ptx_runner run FILE INPUT OUTPUT KERNELS THREADS [portable]
+//   ptx_runner run FILE INPUT OUTPUT KERNELS THREADS [VECTOR_BITS]
 //
 // The kernels are k0, k1, ... with two parameters: where a thread finds its 32 bytes of the input,
 // and where its 16 bytes of the output go. INPUT has the threads' operands kernel by kernel, OUTPUT
@@ -91,7 +91,7 @@ static int run(char **arguments)
 int main(int argc, char **argv)
 {
     emulator_settings.program = "ptx_runner";
-    emulator_settings.portable = argc > 7;
+    emulator_settings.vector_bits = argc > 7 ? atoi(argv[7]) : 0;
     if (argc == 2 && strcmp(argv[1], "list") == 0)
         return list_opcodes();
     return argc >= 7 && strcmp(argv[1], "run") == 0 ? run(argv + 2) : 2;

@@ -100,16 +100,15 @@ static bool within(const struct allocation *allocation, uint64_t smallest, uint6
            greatest + bytes <= allocation->last && greatest < UINT64_MAX - bytes;
 }
 
-static void shadow_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                          const uint64_t addresses[LANES], uint32_t bytes, bool write,
-                          struct allocation *allocation)
+static void shadow_global(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                          uint32_t bytes, bool write, struct allocation *allocation)
 {
     if (!warp->block->launch->checks)
         return;
     if (write)
-        shadow_global_write(warp, instruction, active, addresses, bytes, allocation);
+        shadow_global_write(warp, instruction, first, bytes, allocation);
     else
-        shadow_global_read(warp, instruction, active, addresses, bytes, allocation);
+        shadow_global_read(warp, instruction, first, bytes, allocation);
 }
 
 static struct recent *recent_of(const struct warp *warp, const struct instruction *instruction)
@@ -142,23 +141,31 @@ static void begin_recent(struct warp *warp, const struct instruction *instructio
         recent->cost = footprint_cost(footprint, phase, detail->bytes, !detail->write);
 }
 
-// Nobody needs to know of footprints but the checks and the counters.
-static bool wants_footprint(const struct block *block)
+// The alignment of lanes that lie as the instruction's recent footprint says.
+static void check_pattern(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                          uint64_t first, uint32_t bytes)
 {
-    return block->launch->checks || block->counters != NULL;
+    const struct footprint *footprint = recent_of(warp, instruction)->footprint;
+    for (int l = 0; l < LANES; l++)
+        if (active >> l & 1)
+            check_aligned(warp, instruction, l, first + (uint64_t)(int64_t)footprint->delta[l],
+                          bytes);
 }
 
-static void begin_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+// False where the lanes are too far apart for a footprint.
+static bool begin_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
                          const uint64_t addresses[LANES])
 {
     const uint64_t first = addresses[first_lane(active)];
     int32_t delta[LANES];
-    if (!wants_footprint(warp->block))
-        return;
-    for (int l = 0; l < LANES; l++)
+    bool near = true;
+    for (int l = 0; l < LANES; l++) {
         delta[l] = (int32_t)(addresses[l] - first);
-    begin_recent(warp, instruction, active, delta, first % SECTOR_BYTES);
-    keep_global(warp, instruction, active, addresses);
+        near &= addresses[l] - first == (uint64_t)(int64_t)delta[l];
+    }
+    if (near)
+        begin_recent(warp, instruction, active, delta, first % SECTOR_BYTES);
+    return near;
 }
 
 // Lanes that point into different allocations, far apart, or outside all of them: those together
@@ -167,6 +174,7 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
                          const uint64_t addresses[LANES], uint32_t bytes, bool write,
                          uint8_t *at[LANES])
 {
+    check_alignment(warp, instruction, active, addresses, bytes);
     for (uint32_t left = active; left != 0;) {
         const int leader = first_lane(left);
         struct allocation *allocation = memory_holding(addresses[leader]);
@@ -185,7 +193,7 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
             outside(warp, instruction, leader, addresses[leader], bytes, write);
         memory_note_use(allocation, write);
         begin_global(warp, instruction, together, same);
-        shadow_global(warp, instruction, together, same, bytes, write, allocation);
+        shadow_global(warp, instruction, addresses[leader], bytes, write, allocation);
         left &= ~together;
     }
     count_apart(warp, instruction, active, addresses, bytes);
@@ -195,34 +203,54 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
             at[l] = at[first_lane(active)];
 }
 
+// Finds the bytes of an access with the instruction's recent footprint, the first active lane being
+// here, and checks it. False where they are not all in one allocation.
+static bool place_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                         uint64_t first, uint32_t bytes, bool write, uint8_t *at[LANES])
+{
+    const struct block *block = warp->block;
+    struct recent *recent = recent_of(warp, instruction);
+    const struct footprint *footprint = recent->footprint;
+    const uint64_t smallest = first + (uint64_t)(int64_t)footprint->lowest;
+    const uint64_t greatest = first + (uint64_t)(int64_t)footprint->highest;
+    struct allocation **last =
+        &block->last_allocation[instruction - block->launch->code->instructions];
+    if (((uint32_t)first | footprint->bits) & (bytes - 1))
+        check_pattern(warp, instruction, active, first, bytes);
+    if (!within(*last, smallest, greatest, bytes))
+        *last = memory_holding(smallest);
+    if (!within(*last, smallest, greatest, bytes))
+        return false;
+    memory_note_use(*last, write);
+    block->set->spread((*last)->host + (first - (*last)->address), footprint->delta, at);
+    recent->times++;
+    shadow_global(warp, instruction, first, bytes, write, *last);
+    return true;
+}
+
 void locate_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
                    uint64_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
 {
-    struct block *block = warp->block;
-    struct recent *recent = recent_of(warp, instruction);
-    struct allocation **last =
-        &block->last_allocation[instruction - block->launch->code->instructions];
+    const struct recent *recent = recent_of(warp, instruction);
     fill_inactive(active, addresses);
     const uint64_t first = addresses[first_lane(active)];
-    const struct span span = block->set->span(addresses, first, recent->footprint->delta);
-    if (span.bits & (bytes - 1))
-        check_alignment(warp, instruction, active, addresses, bytes);
-    if (!within(*last, span.smallest, span.greatest, bytes))
-        *last = memory_holding(span.smallest);
-    if (!within(*last, span.smallest, span.greatest, bytes) ||
-        span.greatest - span.smallest > INT32_MAX) {
+    const bool known =
+        goes_on(recent, warp->block->set->same_wide(addresses, first, recent->footprint->delta),
+                active, first % SECTOR_BYTES);
+    if ((!known && !begin_global(warp, instruction, active, addresses)) ||
+        !place_global(warp, instruction, active, first, bytes, write, at))
         locate_apart(warp, instruction, active, addresses, bytes, write, at);
-        return;
-    }
-    memory_note_use(*last, write);
-    uint8_t *const host = (*last)->host;
-    const uint64_t address = (*last)->address;
-    for (int l = 0; l < LANES; l++)
-        at[l] = host + (addresses[l] - address);
-    if (!goes_on(recent, span.matches, active, first % SECTOR_BYTES))
-        begin_global(warp, instruction, active, addresses);
-    recent->times++;
-    shadow_global(warp, instruction, active, addresses, bytes, write, *last);
+    else if (!known)
+        keep_global(warp, instruction, active, addresses);
+}
+
+static void move(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                 uint8_t *const at[LANES])
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    detail->move(warp, instruction, active, at);
+    if (detail->write)
+        warp->block->moved = true;
 }
 
 static void move_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
@@ -233,37 +261,61 @@ static void move_global(struct warp *warp, const struct instruction *instruction
     if (detail->strong)
         strong_begin(warp, instruction, active);
     locate_global(warp, instruction, active, addresses, detail->bytes, detail->write, at);
-    detail->move(warp, instruction, active, at);
+    move(warp, instruction, active, at);
     if (detail->strong)
         strong_end(warp, instruction, active, false, addresses);
-    if (detail->write)
-        warp->block->moved = true;
+}
+
+// The usual case: a whole warp, with the pattern of the last time. What is known of that settles
+// the rest.
+static bool global_again(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const struct recent *recent = recent_of(warp, instruction);
+    const uint64_t *registers =
+        (const uint64_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
+    const uint64_t first = registers[0] + (uint64_t)detail->offset;
+    uint8_t *at[LANES];
+    if (active != ALL_LANES || !detail->wide_address || detail->strong ||
+        !goes_on(recent,
+                 warp->block->set->same_wide(registers, registers[0], recent->footprint->delta),
+                 active, first % SECTOR_BYTES) ||
+        !place_global(warp, instruction, active, first, detail->bytes, detail->write, at))
+        return false;
+    move(warp, instruction, active, at);
+    return true;
 }
 
 void access_global(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct detail *detail = detail_of(warp, instruction);
     uint64_t addresses[LANES];
+    if (global_again(warp, instruction, active))
+        return;
     lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
     move_global(warp, instruction, active, addresses);
 }
 
 // Shared memory ----------------------------------------------------------------------------------
 
+// Of an access with the instruction's recent footprint.
 static _Noreturn void outside_shared(struct warp *warp, const struct instruction *instruction,
-                                     uint32_t active, const uint32_t offsets[LANES], uint32_t bytes,
-                                     bool write)
+                                     uint32_t active, uint32_t first, uint32_t bytes, bool write)
 {
     const struct block *block = warp->block;
+    const struct footprint *footprint = recent_of(warp, instruction)->footprint;
     char place[512];
     int lane = first_lane(active);
-    for (int l = lane; l < LANES; l++)
-        if ((active >> l & 1) && (uint64_t)offsets[l] + bytes > block->shared_bytes) {
+    for (int l = lane; l < LANES; l++) {
+        const uint32_t offset = first + (uint32_t)footprint->delta[l];
+        if ((active >> l & 1) && (uint64_t)offset + bytes > block->shared_bytes) {
             lane = l;
             break;
         }
+    }
     // The sum of 32 bits: an offset below the base wraps around to the address it came from.
-    const uint32_t address = offsets[lane] + (uint32_t)block->launch->shared_base;
+    const uint32_t address =
+        first + (uint32_t)footprint->delta[lane] + (uint32_t)block->launch->shared_base;
     device_fault(warp, instruction, lane, ENDING_ILLEGAL_ADDRESS,
                  "out of bounds: %s %u bytes at %s", write ? "writes" : "reads", bytes,
                  describe_shared(block, address, place, sizeof place));
@@ -274,44 +326,54 @@ static void begin_shared(struct warp *warp, const struct instruction *instructio
 {
     const uint32_t first = offsets[first_lane(active)];
     int32_t delta[LANES];
-    if (!wants_footprint(warp->block))
-        return;
     for (int l = 0; l < LANES; l++)
         delta[l] = (int32_t)(offsets[l] - first);
     begin_recent(warp, instruction, active, delta, IN_SHARED + first % BANK_BYTES);
-    keep_shared(warp, instruction, active, offsets);
+}
+
+// The same as place_global for shared memory; `first` is an offset.
+static void place_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                         uint32_t first, uint32_t bytes, bool write, uint8_t *at[LANES])
+{
+    const struct block *block = warp->block;
+    struct recent *recent = recent_of(warp, instruction);
+    const struct footprint *footprint = recent->footprint;
+    if ((first | footprint->bits) & (bytes - 1))
+        check_pattern(warp, instruction, active, first + block->launch->shared_base, bytes);
+    if ((int64_t)first + footprint->lowest < 0 ||
+        (uint64_t)((int64_t)first + footprint->highest) + bytes > block->shared_bytes)
+        outside_shared(warp, instruction, active, first, bytes, write);
+    block->set->spread(block->shared + first, footprint->delta, at);
+    recent->times++;
 }
 
 void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
                    uint32_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES])
 {
-    struct block *block = warp->block;
-    struct recent *recent = recent_of(warp, instruction);
-    const uint32_t base = (uint32_t)block->launch->shared_base;
+    const struct block *block = warp->block;
+    const struct recent *recent = recent_of(warp, instruction);
     fill_inactive_shared(active, addresses);
+    for (int l = 0; l < LANES; l++)
+        addresses[l] -= (uint32_t)block->launch->shared_base;
     const uint32_t first = addresses[first_lane(active)];
-    const struct span span =
-        block->set->to_offsets(addresses, base, first, recent->footprint->delta, block->shared, at);
-    if (span.bits & (bytes - 1))
-        for (int l = 0; l < LANES; l++)
-            if (active >> l & 1)
-                check_aligned(warp, instruction, l, addresses[l] + base, bytes);
-    if (span.greatest + bytes > block->shared_bytes)
-        outside_shared(warp, instruction, active, addresses, bytes, write);
-    if (!goes_on(recent, span.matches, active, IN_SHARED + first % BANK_BYTES))
+    const bool known = goes_on(recent, block->set->same(addresses, first, recent->footprint->delta),
+                               active, IN_SHARED + first % BANK_BYTES);
+    if (!known)
         begin_shared(warp, instruction, active, addresses);
-    recent->times++;
+    place_shared(warp, instruction, active, first, bytes, write, at);
+    if (!known)
+        keep_shared(warp, instruction, active, addresses);
 }
 
-static void shadow_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                          const uint32_t offsets[LANES], uint32_t bytes, bool write)
+static void shadow_shared(struct warp *warp, const struct instruction *instruction, uint32_t first,
+                          uint32_t bytes, bool write)
 {
     if (!warp->block->launch->checks)
         return;
     if (write)
-        shadow_shared_write(warp, instruction, active, offsets, bytes);
+        shadow_shared_write(warp, instruction, first, bytes);
     else
-        shadow_shared_read(warp, instruction, active, offsets, bytes);
+        shadow_shared_read(warp, instruction, first, bytes);
 }
 
 static void end_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
@@ -332,18 +394,38 @@ static void move_shared(struct warp *warp, const struct instruction *instruction
     if (detail->strong)
         strong_begin(warp, instruction, active);
     locate_shared(warp, instruction, active, addresses, detail->bytes, detail->write, at);
-    shadow_shared(warp, instruction, active, addresses, detail->bytes, detail->write);
-    detail->move(warp, instruction, active, at);
+    shadow_shared(warp, instruction, addresses[first_lane(active)], detail->bytes, detail->write);
+    move(warp, instruction, active, at);
     if (detail->strong)
         end_shared(warp, instruction, active, addresses);
-    if (detail->write)
-        warp->block->moved = true;
+}
+
+// As global_again.
+static bool shared_again(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const struct recent *recent = recent_of(warp, instruction);
+    const uint32_t *registers =
+        (const uint32_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
+    const uint32_t first =
+        registers[0] + (uint32_t)detail->offset - (uint32_t)warp->block->launch->shared_base;
+    uint8_t *at[LANES];
+    if (active != ALL_LANES || detail->wide_address || detail->strong ||
+        !goes_on(recent, warp->block->set->same(registers, registers[0], recent->footprint->delta),
+                 active, IN_SHARED + first % BANK_BYTES))
+        return false;
+    place_shared(warp, instruction, active, first, detail->bytes, detail->write, at);
+    shadow_shared(warp, instruction, first, detail->bytes, detail->write);
+    move(warp, instruction, active, at);
+    return true;
 }
 
 void access_shared(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct detail *detail = detail_of(warp, instruction);
     uint32_t addresses[LANES];
+    if (shared_again(warp, instruction, active))
+        return;
     shared_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
     move_shared(warp, instruction, active, addresses);
 }
@@ -487,7 +569,7 @@ uint32_t locate_memory(struct warp *warp, const struct instruction *instruction,
         return lanes;
     }
     locate_shared(warp, instruction, lanes, offsets, detail->bytes, true, at);
-    shadow_shared(warp, instruction, lanes, offsets, detail->bytes, true);
+    shadow_shared(warp, instruction, offsets[first_lane(lanes)], detail->bytes, true);
     for (int l = 0; l < LANES; l++)
         if (lanes >> l & 1)
             addresses[l] = offsets[l];

@@ -35,7 +35,7 @@ struct emulator_settings {
     int workers;         // threads that run blocks; 0: one for each core
     bool leaks_at_exit;  // look for leaks when the program exits, whatever the reason
     int figure_line;     // draw an access of this line of the source; 0: of none
-    bool portable;       // no vector instructions beyond those that the compiler may always use
+    int vector_bits;     // 128, 256: no vector instructions wider than that; 0: the CPU's widest
 };
 extern struct emulator_settings emulator_settings;
 

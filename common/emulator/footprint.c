@@ -41,6 +41,13 @@ static void analyse(struct footprint *footprint, uint32_t active, const int32_t 
     footprint->active = active;
     memcpy(footprint->delta, delta, sizeof footprint->delta);
     footprint->count = 0;
+    footprint->lowest = footprint->highest = 0; // the first active lane's
+    footprint->bits = 0;
+    for (int l = 0; l < LANES; l++) {
+        footprint->lowest = delta[l] < footprint->lowest ? delta[l] : footprint->lowest;
+        footprint->highest = delta[l] > footprint->highest ? delta[l] : footprint->highest;
+        footprint->bits |= (uint32_t)delta[l];
+    }
     footprint->overlaps = false;
     memset(footprint->sectors, 0, sizeof footprint->sectors);
     memset(footprint->wavefronts, 0, sizeof footprint->wavefronts);

@@ -31,9 +31,11 @@ struct touched {
 
 struct footprint {
     uint32_t active;
-    int32_t delta[LANES]; // of each lane's address from the first active lane's
-    int count;            // of distinct addresses
-    bool overlaps;        // some address has several lanes
+    int32_t delta[LANES];    // of each lane's address from the first active lane's
+    int32_t lowest, highest; // of these
+    uint32_t bits;           // all of them, or-ed
+    int count;               // of distinct addresses
+    bool overlaps;           // some address has several lanes
     struct touched touched[LANES];
     struct cost sectors[SECTOR_BYTES]; // by phase
     struct cost wavefronts[2][5];      // of stores and of loads, by the logarithm of their bytes

@@ -9,8 +9,13 @@
 const struct instruction_set *instruction_set(void)
 {
 #if defined(__x86_64__)
-    if (!emulator_settings.portable && __builtin_cpu_supports("avx2") &&
-        __builtin_cpu_supports("fma"))
+    const int widest = emulator_settings.vector_bits == 0 ? 512 : emulator_settings.vector_bits;
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+    if (widest >= 512 && avx2 && avx512)
+        return &instruction_set_avx512;
+    if (widest >= 256 && avx2)
         return &instruction_set_avx2;
 #endif
     return &instruction_set_base;

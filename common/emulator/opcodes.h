@@ -43,12 +43,14 @@ struct instruction_set {
     transfer *store[FORM_COUNT];
     transfer *load_wide[FORM_COUNT]; // narrow elements in 64-bit registers
     transfer *store_wide[FORM_COUNT];
-    span_function *span;
-    offsets_function *to_offsets;
+    same_function *same;
+    same_wide_function *same_wide;
+    spread_function *spread;
 };
 
 extern const struct instruction_set instruction_set_base; // runs anywhere
 extern const struct instruction_set instruction_set_avx2; // the same, for x86 with AVX2 and FMA
+extern const struct instruction_set instruction_set_avx512; // and with AVX-512
 
 // The fastest that this CPU has and the settings allow.
 const struct instruction_set *instruction_set(void);

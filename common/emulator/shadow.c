@@ -91,17 +91,16 @@ static uint64_t merge_read(const struct visitor *v, uint64_t read, const struct 
 
 // Shared memory ----------------------------------------------------------------------------------
 
-void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        const uint32_t addresses[LANES], uint32_t bytes)
+void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                        uint32_t bytes)
 {
     if (warp->block->notes != NULL) {
-        exact_shared(warp, instruction, addresses[first_lane(active)], bytes);
+        exact_shared(warp, instruction, first, bytes);
         return;
     }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
-    const uint64_t first = addresses[first_lane(active)];
     const uint64_t granules = bytes >> shift;
     const uint64_t one_tick = ONE << TIME_SHIFT;
     struct shadow *shadow = warp->block->shadow;
@@ -121,17 +120,16 @@ void shadow_shared_read(struct warp *warp, const struct instruction *instruction
     }
 }
 
-void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                         const uint32_t addresses[LANES], uint32_t bytes)
+void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                         uint32_t bytes)
 {
     if (warp->block->notes != NULL) {
-        exact_shared(warp, instruction, addresses[first_lane(active)], bytes);
+        exact_shared(warp, instruction, first, bytes);
         return;
     }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
-    const uint64_t first = addresses[first_lane(active)];
     const uint64_t granules = bytes >> shift;
     struct shadow *shadow = warp->block->shadow;
     if (footprint->overlaps)
@@ -195,21 +193,20 @@ static void note_read(const struct visitor *v, struct shadow *shadow, const stru
     }
 }
 
-void shadow_global_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        const uint64_t addresses[LANES], uint32_t bytes,
-                        struct allocation *allocation)
+void shadow_global_read(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                        uint32_t bytes, struct allocation *allocation)
 {
     if (warp->block->notes != NULL) {
-        exact_global(warp, instruction, addresses[first_lane(active)], bytes, allocation);
+        exact_global(warp, instruction, first, bytes, allocation);
         return;
     }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
-    const uint64_t first = addresses[first_lane(active)] - allocation->address;
+    const uint64_t offset = first - allocation->address;
     for (int i = 0; i < footprint->count; i++) {
         const struct touched *by = &footprint->touched[i];
-        const uint64_t start = first + (uint64_t)(int64_t)by->delta;
+        const uint64_t start = offset + (uint64_t)(int64_t)by->delta;
         if (allocation->valid != NULL && !memory_valid(allocation, start, bytes))
             never_written(&v, by->lane, start >> shift);
         for (uint64_t g = start >> shift; g < (start + bytes) >> shift; g++) {
@@ -221,24 +218,23 @@ void shadow_global_read(struct warp *warp, const struct instruction *instruction
     }
 }
 
-void shadow_global_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                         const uint64_t addresses[LANES], uint32_t bytes,
-                         struct allocation *allocation)
+void shadow_global_write(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                         uint32_t bytes, struct allocation *allocation)
 {
     if (warp->block->notes != NULL) {
-        exact_global(warp, instruction, addresses[first_lane(active)], bytes, allocation);
+        exact_global(warp, instruction, first, bytes, allocation);
         return;
     }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
-    const uint64_t first = addresses[first_lane(active)] - allocation->address;
+    const uint64_t offset = first - allocation->address;
     if (footprint->overlaps)
         check_overlap(warp, instruction, footprint);
     for (int i = 0; i < footprint->count; i++) {
         const struct touched *by = &footprint->touched[i];
         const struct touched alone = {.lane = by->lane};
-        const uint64_t start = first + (uint64_t)(int64_t)by->delta;
+        const uint64_t start = offset + (uint64_t)(int64_t)by->delta;
         for (uint64_t g = start >> shift; g < (start + bytes) >> shift; g++) {
             struct shadow *shadow = &allocation->shadow[g];
             const uint64_t write =

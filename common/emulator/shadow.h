@@ -17,11 +17,12 @@ struct shadow {
     uint64_t write, read;
 };
 
-// Checks and notes an access to shared memory. Addresses count from the start of the window.
-void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        const uint32_t addresses[LANES], uint32_t bytes);
-void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                         const uint32_t addresses[LANES], uint32_t bytes);
+// Checks and notes an access to shared memory, whose footprint has just been found. `first` is the
+// first active lane's address, from the start of the window.
+void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                        uint32_t bytes);
+void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                         uint32_t bytes);
 
 // A cp.async to this address: from when it is asked for until it is waited for the bytes are
 // pending.
@@ -30,13 +31,10 @@ void shadow_pending(struct warp *warp, const struct instruction *instruction, in
 void shadow_arrived(struct warp *warp, const struct instruction *instruction, int lane,
                     uint64_t address, uint32_t bytes, bool valid);
 
-// Checks and notes an access to an allocation in global memory. Device addresses, less than 2^31
-// bytes apart.
-void shadow_global_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                        const uint64_t addresses[LANES], uint32_t bytes,
-                        struct allocation *allocation);
-void shadow_global_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
-                         const uint64_t addresses[LANES], uint32_t bytes,
-                         struct allocation *allocation);
+// The same of an access to an allocation in global memory; a device address.
+void shadow_global_read(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                        uint32_t bytes, struct allocation *allocation);
+void shadow_global_write(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                         uint32_t bytes, struct allocation *allocation);
 
 #endif

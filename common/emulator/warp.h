@@ -32,21 +32,14 @@ typedef void operation(struct warp *warp, const struct instruction *instruction,
 typedef void transfer(struct warp *warp, const struct instruction *instruction, uint32_t active,
                       uint8_t *const at[LANES]);
 
-// The smallest and the greatest of 32 addresses, the bitwise or of all of them, and whether they
-// lie as they do in a pattern: `pattern` has where each is from the first active lane's on.
-struct span {
-    uint64_t smallest, greatest, bits;
-    bool matches;
-};
-typedef struct span span_function(const uint64_t addresses[LANES], uint64_t first,
-                                  const int32_t pattern[LANES]);
+// Whether 32 addresses lie around `first` as a pattern says: delta[l] is where lane l's is.
+typedef bool same_function(const uint32_t addresses[LANES], uint32_t first,
+                           const int32_t delta[LANES]);
+typedef bool same_wide_function(const uint64_t addresses[LANES], uint64_t first,
+                                const int32_t delta[LANES]);
 
-// Turns 32 addresses of the shared window into offsets from `base`: those below it become large.
-// at[l] is where `memory` has the byte. Returns what a span_function does, of the offsets;
-// `smallest` is 0.
-typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base, uint32_t first,
-                                     const int32_t pattern[LANES], uint8_t *memory,
-                                     uint8_t *at[LANES]);
+// Where each lane's bytes are, the first one's being here.
+typedef void spread_function(uint8_t *first, const int32_t delta[LANES], uint8_t *at[LANES]);
 
 // What an instruction means for the flow of control.
 enum flow {

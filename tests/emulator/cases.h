@@ -1,6 +1,6 @@
 // A program of small kernels, each right or wrong in one way, that runs the one named on the
 // command line: PROGRAM CASE [SCHEDULE [SHARED_BASE
-// [WORKERS [portable]]]]. Prints "ok" where the case has come to its
+// [WORKERS [VECTOR_BITS]]]]. Prints "ok" where the case has come to its
 // end.
 #ifndef CASES_H
 #define CASES_H
@@ -35,7 +35,7 @@ static int run_case(const struct test_case *cases, int argc, char **argv)
     emulator_settings.schedule = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
     emulator_settings.shared_base = argc > 3 ? strtoll(argv[3], NULL, 0) : -1;
     emulator_settings.workers = argc > 4 ? atoi(argv[4]) : 0;
-    emulator_settings.portable = argc > 5;
+    emulator_settings.vector_bits = argc > 5 ? atoi(argv[5]) : 0;
     for (; cases->name != NULL; cases++)
         if (argc > 1 && strcmp(cases->name, argv[1]) == 0) {
             cases->run();
