@@ -88,14 +88,9 @@ class KeepOld(Exception):
     """This block cannot be made here: what stands there stays."""
 
 
-def step_title(step):
-    path = steps.sources()[step]
-    return re.search(r'\.title = "([^"]*)"', steps.text(path))[1]
-
-
 def chapter_file(step):
     """07-inline-ptx.md, as the program prints it."""
-    return os.path.basename(steps.sources()[step])[:-3].replace("_", "-") + ".md"
+    return os.path.basename(steps.all_sources()[step])[:-3].replace("_", "-") + ".md"
 
 
 def has_page(name):
@@ -211,22 +206,22 @@ VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, f
 
 def nav(step):
     """The line under a chapter's title."""
-    numbers = list(steps.sources())
+    numbers = list(steps.all_sources())
     here = numbers.index(step)
-    source = os.path.basename(steps.sources()[step])
+    source = os.path.basename(steps.all_sources()[step])
     parts = [f"[steps/{source}](../steps/{source})"]
     if base := base_of(step):
         parts.append(f"grown out of [{base}]({chapter_file(base)}) by {lines(step)} lines, `make diff{step}`")
     for word, at in (("before", here - 1), ("next", here + 1)):
         number = numbers[at] if 0 <= at < len(numbers) else None
         if number and has_page(chapter_file(number)):
-            parts.append(f"{word}: [{number} {step_title(number)}]({chapter_file(number)})")
+            parts.append(f"{word}: [{number} {steps.title(number)}]({chapter_file(number)})")
     return " · ".join(parts + ["[all chapters](README.md)"] * has_page("README.md"))
 
 
 def excerpt(step, name):
     """What stands between two anchors of a step, and where."""
-    path = steps.sources()[step]
+    path = steps.all_sources()[step]
     text = steps.text(path)
     match = re.search(rf"^[ ]*// \[{name}\]\n(.*?)^[ ]*// \[/{name}\]\n", text, re.DOTALL | re.MULTILINE)
     if not match:
@@ -421,6 +416,14 @@ def emulator(step, *options):
     return f"```text\n$ ./step{step} --emulate {' '.join(options)}\n{text}\n```"
 
 
+def experiment(name):
+    """What an experiment of step 00 prints on the emulator."""
+    command = [twin("00"), name]
+    result = subprocess.run(command, cwd=steps.ROOT, stdout=subprocess.PIPE, check=True, text=True, timeout=60)
+    table = result.stdout.split("\n\n", 1)[1]
+    return f"```text\n$ ./step00 {name} --emulate\n{table.strip(chr(10))}\n```"
+
+
 def figure(name):
     """A figure with its text alternative, which the figure itself holds."""
     text = steps.text(os.path.join(steps.ROOT, "docs", "figures", name + ".svg"))
@@ -428,4 +431,4 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, figure)
+BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, experiment, figure)

@@ -66,3 +66,7 @@ build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/n
 loops: $(LOOPS:%=build/loops/%.cubin)
 	@$(call need,python3,python3)
 	@CUOBJDUMP='$(CUOBJDUMP)' python3 tests/loop_mix.py '$(TOOLKIT)/bin' build/loops.csv $^
+
+# Of try02-nothing and its like.
+try% time%:
+	@echo "make $@: there is no such change (make tries lists them)" >&2; exit 2

@@ -27,7 +27,7 @@ RATE = re.compile(r"\d[\d.,]*\s*TFLOP/s")
 
 
 def pages():
-    return [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(DOCS, "*.md")))]
+    return [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(DOCS, "*.md")) + glob.glob(os.path.join(DOCS, "labs", "*.md")))]
 
 
 def without_code(text):
@@ -81,7 +81,7 @@ def check_markers(path, text):
 
 
 def chapter_of(step):
-    return os.path.basename(steps.sources()[step])[:-3].replace("_", "-") + ".md"
+    return os.path.basename(steps.all_sources()[step])[:-3].replace("_", "-") + ".md"
 
 
 def check_chapter(step):
@@ -93,7 +93,7 @@ def check_chapter(step):
     if not tap.ok(os.path.exists(path), f"step {step} has its chapter, docs/{name}"):
         return
     text = steps.text(path)
-    title = re.search(r'\.title = "([^"]*)"', steps.text(steps.sources()[step]))[1]
+    title = steps.title(step)
     tap.ok(
         text.splitlines()[0].lower() == f"# {step} {title}".lower(),
         f"docs/{name}: its title is the step's",
@@ -147,7 +147,7 @@ for path in pages():
     check_links(path, text)
     check_rates(path, text)
     check_markers(path, text)
-for step in steps.sources():
+for step in steps.all_sources():
     check_chapter(step)
 for command, page in commands().items():
     check_command(command, page)

@@ -49,6 +49,12 @@ def check_table(folder):
         tap.ok(text in row, f"line {access['line']} with its text", row)
 
 
+def check_nothing(folder):
+    result, counters = run(folder, "07", "-m", "0")
+    tap.ok(result.returncode == 0 and counters == [] and "no kernel has been started" in result.stdout,
+           "no kernel: said, and an empty list", result.stdout)
+
+
 def check_json(folder):
     for step in steps.sources():
         _, counters = run(folder, step)
@@ -116,6 +122,7 @@ def check_mistakes(folder):
 
 with tempfile.TemporaryDirectory() as place:
     check_table(place)
+    check_nothing(place)
     check_json(place)
     check_figure(place)
     check_mistakes(place)

@@ -55,6 +55,14 @@ void emulator_clear_counts(void);
 // its instructions and its accesses; with `lines`, also by line of the source.
 void emulator_print_counts(FILE *out, bool lines);
 
+// What they come to, all kernels together.
+struct emulator_totals {
+    uint64_t instructions;                // of PTX, by warps
+    uint64_t idle_lanes;                  // that did not take part in them, of 32 each
+    uint64_t load_requests, load_sectors; // of global memory
+};
+struct emulator_totals emulator_totals(void);
+
 // Writes the same as a JSON array, an object a kernel (docs/emulator.md lists its fields). Every
 // line but the first begins with `indent`.
 void emulator_write_counts(FILE *out, const char *indent);

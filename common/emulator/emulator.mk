@@ -13,7 +13,7 @@ build/common/emulator/%.o: common/emulator/%.c build/host-flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(HOST_FLAGS) $(EMULATOR_FLAGS) -MMD -MP -c $< -o $@
 
-$(EMULATED): build/step%-emulated: $$(call objects_of,%) build/common/main-step%.o $(HARNESS) \
+$(EMULATED): build/step%-emulated: $$(call objects_of,%) $$(call main_objects_of,%) $(HARNESS) \
 		build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)

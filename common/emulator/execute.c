@@ -185,14 +185,19 @@ static void switch_lanes(struct warp *warp, const struct instruction *instructio
     const struct detail *detail = detail_of(warp, instruction);
     const uint32_t *choices =
         (const uint32_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
+    const uint32_t first = choices[first_lane(lanes)];
+    bool parted = false;
     for (int l = 0; l < LANES; l++) {
         if ((lanes >> l & 1) == 0)
             continue;
+        parted |= choices[l] != first;
         if (choices[l] >= (uint32_t)detail->target_count)
             fault(warp, instruction, l, "out of bounds: target %u of a table of %d", choices[l],
                   detail->target_count);
         make_ready(warp, warp->frame, detail->targets[choices[l]], 1U << l);
     }
+    if (parted)
+        count_parted(warp->block, index_of(warp, instruction));
 }
 
 // The lanes in `active` leave the straight path. Returns those that go on behind the instruction.
