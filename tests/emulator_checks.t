@@ -95,6 +95,82 @@ CASES = {
         "diverged_lanes_meet": RIGHT,
         "mask_that_fits": RIGHT,
         "mask_lacks_caller": r"barrier: a lane calls __syncwarp with the mask 0x000000ff",
+        "pairs_apart": RIGHT,
+        "pairs_mixed": r"(uninitialized|race): ",
+        "producers": RIGHT,
+        "full_too_early": r"(uninitialized|race): ",
+        "empty_too_early": r"race: ",
+        "never_empty": r"race: ",
+        "counts_that_differ": r"barrier: number 3 ",
+        "warp_missing": r"barrier: number 3 waits for 96 threads, of which 32 never come",
+        "no_whole_warps": r"barrier: 40 threads are no whole number of warps",
+        "combinations": RIGHT,
+        "halves_apart": RIGHT,
+        "halves_mixed": r"(uninitialized|race): ",
+        "halves_together": RIGHT,
+        "rounds_apart": RIGHT,
+        "rounds_mixed": r"race: ",
+    },
+    "warps": {
+        "shuffles": RIGHT,
+        "votes": RIGHT,
+        "meeting": RIGHT,
+        "tiles": RIGHT,
+        "few_lanes": RIGHT,
+        "others_have_ended": RIGHT,
+        "others_never_come": r"barrier: lanes 0x0000ffff wait in an instruction of the whole mask for "
+        r"lanes 0xffff0000, which never come; .*shfl",
+        "mask_lacks_caller": r"barrier: a lane calls this with the mask 0x0000ffff",
+        "specials": RIGHT,
+    },
+    "atomics": {
+        "all_operations": RIGHT,
+        "old_values": RIGHT,
+        "compare_and_swap": RIGHT,
+        "shared_counts": RIGHT,
+        "generic_counts": RIGHT,
+        "unwritten": r"uninitialized: reads global memory .*atom.global.add.u32",
+        "past_end": r"out of bounds: .* 0 bytes past the end",
+        "unwritten_shared": r"uninitialized: reads shared memory .* 0 bytes into counter",
+        "atomics_alone": RIGHT,
+        "plain_among_atomics": r"race: ",
+        "cleared_before": RIGHT,
+        "cleared_meanwhile": r"(uninitialized|race): ",
+    },
+    "order": {
+        "last_block": RIGHT,
+        "last_block_no_fence_before": r"race: reads what .* wrote in block .* \(no fence with a flag or "
+        r"an atomic puts these blocks in order\)",
+        "last_block_no_fence_after": r"race: reads what .* \(this thread has seen what that one "
+        r"published, but no fence follows\)",
+        "last_block_fence_of_block": r"race: reads what ",
+        "volatile_parts": RIGHT,
+        "volatile_parts_no_fence": r"race: reads what ",
+        "chain": RIGHT,
+        "long_chain": RIGHT,
+        "chain_no_fence_before": r"race: reads what ",
+        "chain_no_fence_after": r"race: reads what ",
+        "chain_fence_of_block": r"race: reads what ",
+        "chain_too_long": r"deadlock: waits for what no thread does any more; 36 blocks have not begun, "
+        r"because the GPU has room for 264 at a time; at .*ld.volatile",
+        "acquire_and_release": RIGHT,
+        "no_release": r"race: reads what ",
+        "warps": RIGHT,
+        "warps_no_fence_before": r"race: reads what thread \(37,0,0\)",
+        "warps_no_fence_after": r"race: reads what thread \(37,0,0\)",
+        "no_flag": r"race: ",
+        "locked": RIGHT,
+        "locked_no_fence_before": r"race: ",
+        "locked_no_fence_after": r"race: ",
+        "grid_barrier": RIGHT,
+        "grid_barrier_no_fence_before": r"race: ",
+        "grid_barrier_no_fence_after": r"race: ",
+        "work_queue": RIGHT,
+        "flag_never_set": r"deadlock: .*wait_for_nobody",
+        "neither_flag_set": r"deadlock: .*look_at_both",
+        "shared_flag_never_set": r"deadlock: .*shared_flag",
+        "endless_loop": r"deadlock: .*bra again",
+        "bounded_wait": RIGHT,
     },
     "async": {
         "wait_and_barrier": RIGHT,
@@ -119,7 +195,7 @@ CASES = {
         "texture_memory_freed": r"use after free: reads 16 bytes",
         "texture_leak": r"leak: 1 texture object",
         "memory_leak": r"leak: 1 allocation of 400 bytes",
-        "unknown_executed": r"unknown instruction: .*objects.cu:\d+ \(PTX line \d+: nanosleep.u32 10\)",
+        "unknown_executed": r"unknown instruction: .*objects.cu:\d+ \(PTX line \d+: vadd.u32.u32.u32.sat ",
         "unknown_stepped_over": RIGHT,
         "poison": RIGHT,
     },
@@ -178,6 +254,13 @@ tap.ok(
     and re.match(r'case: emulator: assert: "data\[threadIdx.x\] < limit" does not hold in void check\('
                  r".*calls.cu:\d+ .*thread \(50,0,0\)\n$", result.stderr),
     "calls: assertion_fails is an error of the launch", said(result))
+
+result = run_case("warps", "lanes_not_there", "0", "-1")
+tap.ok(result.returncode == 6, "warps: a lane that is not there gives a NaN", said(result))
+
+# Sums of float32 come out the same whatever runs the blocks.
+sums = {run_case("atomics", "float_order", "0", "-1", workers).stderr for workers in "1234"}
+tap.ok(len(sums) == 1, "atomics: float_order is the same for any number of threads", sums)
 
 # The code for any CPU gives the same as the code for this one.
 for case in CASES["arithmetic"]:

@@ -134,6 +134,22 @@ def check_output():
     tap.ok(result.returncode == 3 and result.stderr.count("\n") == 1, "output that cannot be written", result.stderr)
 
 
+def check_mistakes():
+    """The exit codes of what goes wrong: these variants are each wrong in one way."""
+    for name, options, status, words in (
+        ("00-unchecked", ["add", "-n", "1000"], 1, "1000 of 1000 elements are wrong"),
+        ("00-host-pointer", ["add"], 4, "kernels reach that of cudaMalloc"),
+        ("00-one-too-many", ["add", "-n", "1000"], 4, "out of bounds"),
+        ("00-no-barrier", ["shared"], 4, "race|uninitialized"),
+    ):
+        result = tap.run([f"build/variants/{name}-emulated", *options])
+        tap.ok(
+            result.returncode == status and re.search(words, result.stderr),
+            f"{name}: exit {status}",
+            f"exit {result.returncode}\n{result.stderr}",
+        )
+
+
 def check_source():
     named = re.findall(r'^    \{"(\w+)", "', SOURCE.split("experiments[] = ")[1], re.M)
     tap.ok(named == EXPERIMENTS, "the experiments of this test are those of the program", named)
@@ -150,4 +166,5 @@ check_shared()
 check_roofline()
 check_command_line()
 check_output()
+check_mistakes()
 tap.finish()

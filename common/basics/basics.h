@@ -30,7 +30,8 @@ int run_experiments(const struct experiment *experiments, int argc, char **argv)
 
 // How long work(what) takes, in milliseconds: the median of some runs, after one that warms up and
 // with L2 flushed before each. `work` puts it on the default stream, or on streams that wait for
-// that. On the emulator it runs once, and the result is NaN.
+// that. On the emulator, and in a debug build,
+// it runs once, and the result is NaN.
 double time_work(void (*work)(const void *what), const void *what);
 
 // A figure of a table, right-aligned behind a space: "not measured" where it is NaN.

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "counters.h"
 #include "fault.h"
 #include "footprint.h"
@@ -224,14 +225,27 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
     shadow_global(warp, instruction, active, addresses, bytes, write, *last);
 }
 
+static void move_global(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                        uint64_t addresses[LANES])
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    uint8_t *at[LANES];
+    if (detail->strong)
+        strong_begin(warp, instruction, active);
+    locate_global(warp, instruction, active, addresses, detail->bytes, detail->write, at);
+    detail->move(warp, instruction, active, at);
+    if (detail->strong)
+        strong_end(warp, instruction, active, false, addresses);
+    if (detail->write)
+        warp->block->moved = true;
+}
+
 void access_global(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct detail *detail = detail_of(warp, instruction);
     uint64_t addresses[LANES];
-    uint8_t *at[LANES];
     lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
-    locate_global(warp, instruction, active, addresses, detail->bytes, detail->write, at);
-    detail->move(warp, instruction, active, at);
+    move_global(warp, instruction, active, addresses);
 }
 
 // Shared memory ----------------------------------------------------------------------------------
@@ -289,20 +303,41 @@ void locate_shared(struct warp *warp, const struct instruction *instruction, uin
     recent->times++;
 }
 
+static void shadow_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                          const uint32_t offsets[LANES], uint32_t bytes, bool write)
+{
+    if (!warp->block->launch->checks)
+        return;
+    if (write)
+        shadow_shared_write(warp, instruction, active, offsets, bytes);
+    else
+        shadow_shared_read(warp, instruction, active, offsets, bytes);
+}
+
+static void end_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                       const uint32_t offsets[LANES])
+{
+    uint64_t wide[LANES];
+    for (int l = 0; l < LANES; l++)
+        wide[l] = offsets[l];
+    strong_end(warp, instruction, active, true, wide);
+}
+
 // Addresses in the shared window.
 static void move_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
                         uint32_t addresses[LANES])
 {
     const struct detail *detail = detail_of(warp, instruction);
     uint8_t *at[LANES];
+    if (detail->strong)
+        strong_begin(warp, instruction, active);
     locate_shared(warp, instruction, active, addresses, detail->bytes, detail->write, at);
-    if (warp->block->launch->checks) {
-        if (detail->write)
-            shadow_shared_write(warp, instruction, active, addresses, detail->bytes);
-        else
-            shadow_shared_read(warp, instruction, active, addresses, detail->bytes);
-    }
+    shadow_shared(warp, instruction, active, addresses, detail->bytes, detail->write);
     detail->move(warp, instruction, active, at);
+    if (detail->strong)
+        end_shared(warp, instruction, active, addresses);
+    if (detail->write)
+        warp->block->moved = true;
 }
 
 void access_shared(struct warp *warp, const struct instruction *instruction, uint32_t active)
@@ -402,7 +437,6 @@ void access_generic(struct warp *warp, const struct instruction *instruction, ui
 {
     const struct detail *detail = detail_of(warp, instruction);
     uint64_t addresses[LANES];
-    uint8_t *at[LANES];
     lane_addresses(warp, instruction->s[0], detail->wide_address, detail->offset, addresses);
     for (uint32_t left = active; left != 0;) {
         const enum space space = window_of(addresses[first_lane(left)]);
@@ -422,11 +456,42 @@ void access_generic(struct warp *warp, const struct instruction *instruction, ui
         } else if (space == SPACE_PARAM) {
             move_parameter(warp, instruction, lanes, mine);
         } else {
-            locate_global(warp, instruction, lanes, mine, detail->bytes, detail->write, at);
-            detail->move(warp, instruction, lanes, at);
+            move_global(warp, instruction, lanes, mine);
         }
         left &= ~lanes;
     }
+}
+
+uint32_t locate_memory(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                       uint64_t addresses[LANES], bool *shared, uint8_t *at[LANES])
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const bool generic = detail->space == SPACE_GENERIC;
+    const enum space space = generic ? window_of(addresses[first_lane(active)]) : detail->space;
+    uint64_t mine[LANES];
+    uint32_t offsets[LANES];
+    uint32_t lanes = 0;
+    for (int l = 0; l < LANES; l++) {
+        mine[l] = addresses[l];
+        offsets[l] = (uint32_t)addresses[l];
+        if ((active >> l & 1) && (!generic || window_of(addresses[l]) == space))
+            lanes |= 1U << l;
+    }
+    *shared = space == SPACE_SHARED;
+    if (space != SPACE_SHARED && space != SPACE_GLOBAL)
+        fault(warp, instruction, first_lane(lanes),
+              "out of bounds: an atomic at 0x%" PRIx64 ", which is no global or shared memory",
+              addresses[first_lane(lanes)]);
+    if (!*shared) {
+        locate_global(warp, instruction, lanes, mine, detail->bytes, true, at);
+        return lanes;
+    }
+    locate_shared(warp, instruction, lanes, offsets, detail->bytes, true, at);
+    shadow_shared(warp, instruction, lanes, offsets, detail->bytes, true);
+    for (int l = 0; l < LANES; l++)
+        if (lanes >> l & 1)
+            addresses[l] = offsets[l];
+    return lanes;
 }
 
 void load_parameter(struct warp *warp, const struct instruction *instruction, uint32_t active)

@@ -28,6 +28,12 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
 void locate_shared(struct warp *warp, const struct instruction *instruction, uint32_t active,
                    uint32_t addresses[LANES], uint32_t bytes, bool write, uint8_t *at[LANES]);
 
+// Both for some of the lanes, those that are together in one of the two: finds the bytes on the
+// host, checks and notes the access. Addresses become offsets where `shared`. Returns these lanes.
+// A fault where a generic address is one of local memory or of a parameter.
+uint32_t locate_memory(struct warp *warp, const struct instruction *instruction, uint32_t active,
+                       uint64_t addresses[LANES], bool *shared, uint8_t *at[LANES]);
+
 // For the system: reads bytes at a generic address as the lane sees them. No check looks at that.
 void read_bytes(struct warp *warp, const struct instruction *instruction, int lane,
                 uint64_t address, void *out, uint64_t bytes);

@@ -26,6 +26,15 @@ void *zeroed(size_t count, size_t size)
     return memory;
 }
 
+void *enlarged(void *list, size_t count, size_t room, size_t size)
+{
+    void *larger = zeroed(room, size);
+    if (count > 0)
+        memcpy(larger, list, count * size);
+    free(list);
+    return larger;
+}
+
 static struct arena_block *new_block(size_t size)
 {
     struct arena_block *block = zeroed(1, sizeof *block + size + ALIGNMENT);

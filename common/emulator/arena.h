@@ -20,4 +20,7 @@ void *arena_grow(struct arena *arena, void *list, size_t count, size_t size);
 // calloc that ends the program where memory has run out. The caller frees what it returns.
 void *zeroed(size_t count, size_t size);
 
+// The same with the first `count` elements of `list`, which is freed.
+void *enlarged(void *list, size_t count, size_t room, size_t size);
+
 #endif

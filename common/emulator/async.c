@@ -169,6 +169,7 @@ static void carry_out(struct warp *warp, const struct instruction *instruction,
     if (copy->read > 0)
         memcpy(to, copy->from, copy->read);
     memset(to + copy->read, 0, copy->bytes - copy->read);
+    warp->block->moved = true;
     if (warp->block->launch->checks)
         shadow_arrived(warp, instruction, copy->lane, copy->to, copy->bytes, copy->valid);
 }

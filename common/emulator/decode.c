@@ -154,7 +154,7 @@ static bool decode_known(struct decoder *decoder, const struct statement *statem
 {
     return statement->understood &&
            (decode_computation(decoder, statement) || decode_memory(decoder, statement) ||
-            decode_flow(decoder, statement));
+            decode_flow(decoder, statement) || decode_warp(decoder, statement));
 }
 
 // Decodes all statements and turns the targets of branches from statements to drafts. A statement
@@ -241,6 +241,7 @@ static void decode_function(struct code *code, const struct kernel *kernel)
     for (int i = 0; i < kernel->register_count; i++)
         new_register(&decoder, kernel->registers[i]);
     decode_statements(&decoder);
+    find_polls(&decoder);
     assign_slots(&decoder.drafts);
     *function = (struct function_code){.kernel = kernel,
                                        .first = code->count,

@@ -1,4 +1,4 @@
-// Branches, barriers and the ends of threads.
+// Branches, calls, barriers and the ends of threads.
 #include "decoder.h"
 #include "execute.h"
 #include "system.h"
@@ -95,21 +95,73 @@ static bool decode_call(struct decoder *decoder, const struct statement *stateme
     return call->function > 0;
 }
 
+// Barriers --------------------------------------------------------------------------------------
+
+// bar.sync a; bar.sync a, b; bar.arrive a, b; bar.red.popc.u32 d, a, {b,} p; and barrier.cta...
+static bool read_barrier(struct text opcode, struct detail *detail)
+{
+    struct text modifier;
+    text_split(&opcode, '.', &modifier);
+    while (text_split(&opcode, '.', &modifier)) {
+        detail->arrives |= text_is(modifier, "arrive");
+        if (text_is(modifier, "popc"))
+            detail->combination = COMBINE_COUNT;
+        else if (text_is(modifier, "and"))
+            detail->combination = COMBINE_AND;
+        else if (text_is(modifier, "or"))
+            detail->combination = COMBINE_OR;
+        else if (!text_is(modifier, "sync") && !text_is(modifier, "red") &&
+                 !text_is(modifier, "arrive") && !text_is(modifier, "aligned") &&
+                 !text_is(modifier, "cta") && !text_is(modifier, "u32") &&
+                 !text_is(modifier, "pred"))
+            return false;
+    }
+    return true;
+}
+
 static bool decode_barrier(struct decoder *decoder, const struct statement *statement)
 {
-    const struct operand *operands = statement->operands;
-    if (text_is(statement->opcode, "bar.warp.sync")) {
-        int mask;
-        if (statement->count != 1 || !source(decoder, &operands[0], CLASS_32, &mask))
-            return false;
-        struct draft *draft = new_draft(decoder);
-        draft->flow = FLOW_SYNC_WARP;
-        draft->s[0] = mask;
-        return true;
-    }
-    if (statement->count != 1 || operands[0].kind != OPERAND_INTEGER || operands[0].value != 0)
+    struct draft draft = {.d = {-1, -1, -1, -1}, .s = {-1, -1, -1, -1, -1}};
+    if (!read_barrier(statement->opcode, &draft.detail))
         return false;
-    new_draft(decoder)->flow = FLOW_BARRIER;
+    const bool reduces = draft.detail.combination != COMBINE_NONE;
+    const struct operand *operands = statement->operands + reduces;
+    const int count = statement->count - 2 * reduces;
+    const int class = draft.detail.combination == COMBINE_COUNT ? CLASS_32 : CLASS_PREDICATE;
+    draft.detail.has_count = count == 2;
+    if (count < 1 || count > 2 || !source(decoder, &operands[0], CLASS_32, &draft.s[0]) ||
+        (count == 2 && !source(decoder, &operands[1], CLASS_32, &draft.s[1])) ||
+        (draft.detail.arrives && count != 2) ||
+        (reduces && !destination(decoder, &statement->operands[0], class, &draft.d[0])))
+        return false;
+    if (reduces) {
+        struct operand predicate = operands[count];
+        draft.detail.negated = predicate.negated;
+        predicate.negated = false;
+        if (!source(decoder, &predicate, CLASS_PREDICATE, &draft.s[2]))
+            return false;
+    }
+    struct draft *kept = new_draft(decoder);
+    draft.guard = kept->guard;
+    draft.guard_negated = kept->guard_negated;
+    draft.detail.statement = statement;
+    draft.run = do_nothing;
+    draft.flow = FLOW_BARRIER;
+    *kept = draft;
+    decoder->sequential |= draft.detail.has_count;
+    return true;
+}
+
+static bool decode_warp_barrier(struct decoder *decoder, const struct statement *statement)
+{
+    int mask;
+    if (statement->count != 1 || !source(decoder, &statement->operands[0], CLASS_32, &mask))
+        return false;
+    struct draft *draft = new_draft(decoder);
+    draft->flow = FLOW_SYNC_WARP;
+    draft->s[0] = mask;
+    const struct draft_register *reg = &decoder->drafts.registers[mask];
+    decoder->sequential |= !reg->constant || reg->value != ALL_LANES;
     return true;
 }
 
@@ -123,15 +175,6 @@ static bool is_one_of(struct text opcode, const char *const *words)
 
 bool decode_flow(struct decoder *decoder, const struct statement *statement)
 {
-    static const char *const barriers[] = {"bar.sync",
-                                           "bar.warp.sync",
-                                           "barrier.sync",
-                                           "barrier.sync.aligned",
-                                           "bar.cta.sync",
-                                           "barrier.cta.sync",
-                                           NULL};
-    static const char *const fences[] = {"membar.cta",        "membar.gl",         "membar.sys",
-                                         "fence.acq_rel.cta", "fence.acq_rel.gpu", NULL};
     static const char *const branches[] = {"bra", "bra.uni", NULL};
     static const char *const returns[] = {"ret", "ret.uni", NULL};
     static const char *const switches[] = {"brx.idx", "brx.idx.uni", NULL};
@@ -143,16 +186,18 @@ bool decode_flow(struct decoder *decoder, const struct statement *statement)
         return decode_call(decoder, statement);
     if (is_one_of(text, branches))
         return decode_branch(decoder, statement);
-    if (is_one_of(text, barriers))
+    if (text_is(text, "bar.warp.sync"))
+        return decode_warp_barrier(decoder, statement);
+    if (text_starts(text, "bar.") || text_starts(text, "barrier."))
         return decode_barrier(decoder, statement);
     if (is_one_of(text, returns))
         new_draft(decoder)->flow = decoder->kernel->entry ? FLOW_EXIT : FLOW_RETURN;
     else if (text_is(text, "exit"))
         new_draft(decoder)->flow = FLOW_EXIT;
-    else if (is_one_of(text, fences))
-        new_draft(decoder);
-    else if (text_is(text, "trap"))
+    else if (text_is(text, "trap") || text_is(text, "brkpt"))
         new_draft(decoder)->run = trap;
+    else if (text_is(text, "nanosleep.u32"))
+        new_draft(decoder)->run = sleep_a_while;
     else
         return false;
     return true;

@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "async.h"
+#include "atomics.h"
 #include "decoder.h"
 #include "texture.h"
 
@@ -49,12 +50,28 @@ static bool read_space(struct text modifier, enum space *space)
 // Modifiers that say how caches are used, or promise what always holds here.
 static bool is_hint(struct text modifier)
 {
-    static const char *const hints[] = {"nc", "ca",       "cg",   "cs",      "cv",  "lu",  "wb",
-                                        "wt", "volatile", "weak", "relaxed", "cta", "gpu", "sys"};
+    static const char *const hints[] = {"nc", "ca", "cg", "cs",   "cv",
+                                        "lu", "wb", "wt", "weak", "L2::cache_hint"};
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (text_is(modifier, hints[i]))
             return true;
     return text_starts(modifier, "L1::") || text_starts(modifier, "L2::");
+}
+
+// What the access means for the order between threads. One that is volatile is strong only where it
+// polls: that shows later.
+static bool read_order(struct text modifier, struct detail *detail)
+{
+    detail->is_volatile |= text_is(modifier, "volatile");
+    detail->acquires |= text_is(modifier, "acquire") || text_is(modifier, "acq_rel");
+    detail->releases |= text_is(modifier, "release") || text_is(modifier, "acq_rel");
+    detail->strong |= text_is(modifier, "relaxed") || text_is(modifier, "mmio") ||
+                      detail->acquires || detail->releases;
+    detail->block_only |= text_is(modifier, "cta");
+    return text_is(modifier, "volatile") || text_is(modifier, "acquire") ||
+           text_is(modifier, "release") || text_is(modifier, "acq_rel") ||
+           text_is(modifier, "relaxed") || text_is(modifier, "mmio") || text_is(modifier, "cta") ||
+           text_is(modifier, "cluster") || text_is(modifier, "gpu") || text_is(modifier, "sys");
 }
 
 static bool read_access(struct text opcode, struct detail *detail, enum element_form *form)
@@ -67,7 +84,7 @@ static bool read_access(struct text opcode, struct detail *detail, enum element_
     detail->vector = 1;
     while (text_split(&rest, '.', &modifier)) {
         if (read_space(modifier, &detail->space) || is_hint(modifier) ||
-            read_element(modifier, form, &detail->element))
+            read_order(modifier, detail) || read_element(modifier, form, &detail->element))
             continue;
         if (text_is(modifier, "v2"))
             detail->vector = 2;
@@ -82,9 +99,8 @@ static bool read_access(struct text opcode, struct detail *detail, enum element_
     return detail->element > 0 && detail->bytes <= 16;
 }
 
-// The address of an access: s[index] and the offset.
-static bool read_address(struct decoder *decoder, const struct operand *memory, int *reg,
-                         bool *wide, int64_t *offset)
+bool read_address(struct decoder *decoder, const struct operand *memory, int *reg, bool *wide,
+                  int64_t *offset)
 {
     if (memory->kind != OPERAND_MEMORY || memory->count != 1)
         return false;
@@ -173,6 +189,16 @@ static void note_granule(struct decoder *decoder, const struct detail *detail)
         decoder->granule_shift = 0;
 }
 
+// A policy for the cache comes last, as an operand.
+static bool has_cache_hint(struct text opcode)
+{
+    struct text modifier;
+    while (text_split(&opcode, '.', &modifier))
+        if (text_is(modifier, "L2::cache_hint"))
+            return true;
+    return false;
+}
+
 static bool decode_access(struct decoder *decoder, const struct statement *statement)
 {
     struct draft draft = {.guard = statement->guard,
@@ -180,7 +206,8 @@ static bool decode_access(struct decoder *decoder, const struct statement *state
                           .d = {-1, -1, -1, -1},
                           .s = {-1, -1, -1, -1, -1}};
     enum element_form form = FORM_U32;
-    if (statement->count != 2 || !read_access(statement->opcode, &draft.detail, &form))
+    if (statement->count < 2 || statement->count > (has_cache_hint(statement->opcode) ? 3 : 2) ||
+        !read_access(statement->opcode, &draft.detail, &form))
         return false;
     const bool write = draft.detail.write;
     const struct operand *memory = &statement->operands[write ? 0 : 1];
@@ -250,6 +277,127 @@ static bool decode_texture(struct decoder *decoder, const struct statement *stat
     return true;
 }
 
+// Atomics ---------------------------------------------------------------------------------------
+
+static bool read_operation(struct text modifier, enum atomic *atomic)
+{
+    static const char *const names[] = {
+        [ATOMIC_ADD] = "add",     [ATOMIC_MIN] = "min", [ATOMIC_MAX] = "max",
+        [ATOMIC_INC] = "inc",     [ATOMIC_DEC] = "dec", [ATOMIC_AND] = "and",
+        [ATOMIC_OR] = "or",       [ATOMIC_XOR] = "xor", [ATOMIC_EXCHANGE] = "exch",
+        [ATOMIC_COMPARE] = "cas",
+    };
+    for (int i = ATOMIC_ADD; i <= ATOMIC_COMPARE; i++)
+        if (text_is(modifier, names[i])) {
+            *atomic = (enum atomic)i;
+            return true;
+        }
+    return false;
+}
+
+static bool read_type(struct text modifier, struct detail *detail)
+{
+    static const struct {
+        const char *name;
+        enum number_type type;
+        uint8_t bytes;
+    } types[] = {{"b16", TYPE_U16, 2},   {"b32", TYPE_U32, 4},     {"u32", TYPE_U32, 4},
+                 {"s32", TYPE_S32, 4},   {"b64", TYPE_U64, 8},     {"u64", TYPE_U64, 8},
+                 {"s64", TYPE_S64, 8},   {"f16", TYPE_F16, 2},     {"f16x2", TYPE_F16, 4},
+                 {"bf16", TYPE_BF16, 2}, {"bf16x2", TYPE_BF16, 4}, {"f32", TYPE_F32, 4},
+                 {"f64", TYPE_F64, 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (text_is(modifier, types[i].name)) {
+            detail->type = types[i].type;
+            detail->element = detail->bytes = types[i].bytes;
+            return true;
+        }
+    return false;
+}
+
+static bool read_atomic(struct text opcode, struct detail *detail)
+{
+    struct text modifier;
+    text_split(&opcode, '.', &modifier);
+    detail->space = SPACE_GENERIC;
+    detail->vector = 1;
+    while (text_split(&opcode, '.', &modifier))
+        if (!read_operation(modifier, &detail->atomic) && !read_type(modifier, detail) &&
+            !read_space(modifier, &detail->space) && !read_order(modifier, detail) &&
+            !is_hint(modifier) && !text_is(modifier, "noftz"))
+            return false;
+    const bool is_float = detail->type == TYPE_F16 || detail->type == TYPE_BF16 ||
+                          detail->type == TYPE_F32 || detail->type == TYPE_F64;
+    detail->strong = true;
+    return detail->atomic != ATOMIC_NONE && detail->bytes > 0 &&
+           (!is_float || detail->atomic == ATOMIC_ADD || detail->atomic == ATOMIC_EXCHANGE);
+}
+
+// atom.global.add.u32 d, [a], b; atom.global.cas.b32 d, [a], b, c; red: the same without d.
+static bool decode_atomic(struct decoder *decoder, const struct statement *statement)
+{
+    const bool reduction = text_starts(statement->opcode, "red.");
+    struct draft draft = {.d = {-1, -1, -1, -1}, .s = {-1, -1, -1, -1, -1}};
+    if (!read_atomic(statement->opcode, &draft.detail))
+        return false;
+    const int class = draft.detail.bytes == 8 ? CLASS_64 : CLASS_32;
+    const int sources = draft.detail.atomic == ATOMIC_COMPARE ? 2 : 1;
+    const struct operand *operands = statement->operands + !reduction;
+    const int count = statement->count - !reduction - has_cache_hint(statement->opcode);
+    if (count != 1 + sources || !read_address(decoder, &operands[0], &draft.s[0],
+                                              &draft.detail.wide_address, &draft.detail.offset))
+        return false;
+    for (int i = 1; i <= sources; i++)
+        if (!source(decoder, &operands[i], class, &draft.s[i]))
+            return false;
+    const struct operand sink = {.kind = OPERAND_SINK, .reg = -1};
+    if (!destination(decoder, reduction ? &sink : &statement->operands[0], class, &draft.d[0]))
+        return false;
+    note_granule(decoder, &draft.detail);
+    struct draft *kept = new_draft(decoder);
+    draft.guard = kept->guard;
+    draft.guard_negated = kept->guard_negated;
+    draft.detail.statement = statement;
+    draft.run = access_atomic;
+    *kept = draft;
+    decoder->sequential = true;
+    return true;
+}
+
+// membar.gl, fence.acq_rel.gpu, fence.sc.sys ...
+static bool decode_fence(struct decoder *decoder, const struct statement *statement)
+{
+    struct text rest = statement->opcode;
+    struct text modifier;
+    bool block_only = false;
+    text_split(&rest, '.', &modifier);
+    while (text_split(&rest, '.', &modifier)) {
+        block_only |= text_is(modifier, "cta");
+        if (!text_is(modifier, "cta") && !text_is(modifier, "gl") && !text_is(modifier, "gpu") &&
+            !text_is(modifier, "sys") && !text_is(modifier, "cluster") &&
+            !text_is(modifier, "sc") && !text_is(modifier, "acq_rel") &&
+            !text_is(modifier, "acquire") && !text_is(modifier, "release"))
+            return false;
+    }
+    struct draft *draft = new_draft(decoder);
+    draft->run = fence;
+    draft->detail.block_only = block_only;
+    return statement->count == 0;
+}
+
+// prefetch.global.L1 [a] and the like change nothing.
+static bool decode_prefetch(struct decoder *decoder, const struct statement *statement)
+{
+    int reg;
+    bool wide;
+    int64_t offset;
+    return (statement->count == 1 || statement->count == 2) &&
+           read_address(decoder, &statement->operands[0], &reg, &wide, &offset) &&
+           new_draft(decoder) != NULL;
+}
+
+// Copies ----------------------------------------------------------------------------------------
+
 // cp.async.ca.shared.global [to], [from], bytes [, size or predicate]
 static bool decode_copy(struct decoder *decoder, const struct statement *statement)
 {
@@ -264,7 +412,8 @@ static bool decode_copy(struct decoder *decoder, const struct statement *stateme
                       &draft.detail.from_offset) ||
         !wide_source)
         return false;
-    if (statement->count == 4) {
+    const int count = statement->count - has_cache_hint(statement->opcode);
+    if (count == 4) {
         const struct operand *last = &operands[3];
         draft.detail.has_ignore =
             last->kind == OPERAND_REGISTER && is_kind(decoder, last->reg, REGISTER_PREDICATE);
@@ -281,7 +430,7 @@ static bool decode_copy(struct decoder *decoder, const struct statement *stateme
     draft.guard_negated = kept->guard_negated;
     draft.run = async_copy;
     *kept = draft;
-    return statement->count <= 4;
+    return count <= 4;
 }
 
 static bool decode_async(struct decoder *decoder, const struct statement *statement)
@@ -307,8 +456,6 @@ static bool decode_async(struct decoder *decoder, const struct statement *statem
         enum space space;
         if (!is_hint(modifier) && !read_space(modifier, &space))
             return false;
-        if (text_is(modifier, "L2::cache_hint"))
-            return false;
     }
     return decode_copy(decoder, statement);
 }
@@ -316,9 +463,16 @@ static bool decode_async(struct decoder *decoder, const struct statement *statem
 bool decode_memory(struct decoder *decoder, const struct statement *statement)
 {
     const struct text text = statement->opcode;
-    if (text_starts(text, "ld.") || text_starts(text, "st."))
+    if (text_starts(text, "ld.") || text_starts(text, "ldu.") || text_starts(text, "st."))
         return decode_access(decoder, statement);
     if (text_starts(text, "tex."))
         return decode_texture(decoder, statement);
+    if (text_starts(text, "atom.") || text_starts(text, "red."))
+        return decode_atomic(decoder, statement);
+    if (text_starts(text, "membar.") || text_starts(text, "fence."))
+        return decode_fence(decoder, statement);
+    if (text_starts(text, "prefetch.") || text_starts(text, "prefetchu.") ||
+        text_starts(text, "applypriority.") || text_starts(text, "discard."))
+        return decode_prefetch(decoder, statement);
     return text_starts(text, "cp.async.") && decode_async(decoder, statement);
 }

@@ -21,6 +21,11 @@ struct decoder {
 bool decode_computation(struct decoder *decoder, const struct statement *statement);
 bool decode_memory(struct decoder *decoder, const struct statement *statement);
 bool decode_flow(struct decoder *decoder, const struct statement *statement);
+bool decode_warp(struct decoder *decoder, const struct statement *statement);
+
+// Finds the loads and atomics whose values decide whether a loop goes on, when all statements have
+// drafts.
+void find_polls(struct decoder *decoder);
 
 // The next instruction, with the statement's guard and nothing else yet.
 struct draft *new_draft(struct decoder *decoder);
@@ -34,6 +39,10 @@ bool is_kind(const struct decoder *decoder, int reg, enum register_kind kind);
 // False for what cannot be one.
 bool source(struct decoder *decoder, const struct operand *operand, int class, int *reg);
 bool destination(struct decoder *decoder, const struct operand *operand, int class, int *reg);
+
+// The address of an access: a register and an offset.
+bool read_address(struct decoder *decoder, const struct operand *memory, int *reg, bool *wide,
+                  int64_t *offset);
 
 static inline struct operand register_operand(int reg)
 {

@@ -4,15 +4,17 @@
 #include <string.h>
 
 #include "async.h"
+#include "barriers.h"
 #include "counters.h"
-#include "emulator.h"
+#include "exact.h"
 #include "fault.h"
 #include "footprint.h"
 #include "frames.h"
+#include "order.h"
 #include "shadow.h"
 
 enum {
-    GREATEST_TIME = (1 << 24) - 1, // that a tag has room for
+    QUANTUM = 1 << 20, // warp instructions after which a loop lets others have a turn
 };
 
 void do_nothing(struct warp *warp, const struct instruction *instruction, uint32_t active)
@@ -34,13 +36,52 @@ void trap(struct warp *warp, const struct instruction *instruction, uint32_t act
                  "trap: the kernel stopped itself");
 }
 
+// Who sleeps waits for something.
+void sleep_a_while(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    (void)active;
+    warp->poll = index_of(warp, instruction);
+}
+
 // Fragments --------------------------------------------------------------------------------------
 
-static void make_ready(struct warp *warp, struct frame *frame, int at, uint32_t lanes)
+void make_ready(struct warp *warp, struct frame *frame, int at, uint32_t lanes)
 {
     if (lanes != 0)
         warp->ready[warp->ready_count++] =
-            (struct fragment){.frame = frame, .at = at, .lanes = lanes};
+            (struct fragment){.frame = frame, .at = at, .lanes = lanes, .poll = -1};
+}
+
+// Whether a loop's next round has to wait until others have had a turn: the loop polls, or it has
+// run for long.
+static bool gives_way(const struct warp *warp, const struct detail *branch)
+{
+    return branch->loops &&
+           (warp->poll >= branch->target || warp->block->executed >= warp->block->turn_end);
+}
+
+// Lanes that branch go on, now or later.
+static void branch(struct warp *warp, const struct instruction *instruction, uint32_t lanes)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    if (gives_way(warp, detail))
+        warp->yielded[warp->yielded_count++] = (struct fragment){
+            .frame = warp->frame,
+            .at = detail->target,
+            .lanes = lanes,
+            .from = warp->poll >= detail->target ? warp->poll : index_of(warp, instruction)};
+    else
+        make_ready(warp, warp->frame, detail->target, lanes);
+}
+
+// Lanes return from a call. That it has polled counts for the loop that it is called in.
+static void return_lanes(struct warp *warp, uint32_t lanes)
+{
+    const int call = index_of(warp, warp->frame->call);
+    make_ready(warp, warp->frame->caller, call + 1, lanes);
+    if (warp->poll >= 0)
+        warp->ready[warp->ready_count - 1].poll = call;
+    frame_return(warp, lanes);
 }
 
 // Whether to go on with a rather than b: with those further behind, so that lanes that have run
@@ -66,6 +107,8 @@ static struct fragment take_ready(struct warp *warp, int *limit)
         const struct fragment *fragment = &warp->ready[i];
         if (fragment->frame == taken.frame && fragment->at == taken.at) {
             taken.lanes |= fragment->lanes;
+            if (fragment->poll > taken.poll)
+                taken.poll = fragment->poll;
             continue;
         }
         if (fragment->frame == taken.frame && fragment->at < *limit)
@@ -76,76 +119,7 @@ static struct fragment take_ready(struct warp *warp, int *limit)
     return taken;
 }
 
-static void tick(struct warp *warp, const struct instruction *instruction, uint32_t lanes)
-{
-    struct block *block = warp->block;
-    if (block->clock == GREATEST_TIME)
-        fault(warp, instruction, first_lane(lanes),
-              "barrier: the block has synchronized too often for the checker to follow");
-    block->clock++;
-}
-
-// __syncwarp -------------------------------------------------------------------------------------
-
-// Lets those go on whose whole mask has arrived or ended.
-static void release_syncing(struct warp *warp)
-{
-    for (int i = 0; i < warp->syncing_count; i++) {
-        const uint32_t mask = warp->syncing[i].mask;
-        uint32_t arrived = 0;
-        for (int j = 0; j < warp->syncing_count; j++)
-            if (warp->syncing[j].mask == mask)
-                arrived |= warp->syncing[j].lanes;
-        if (mask & warp->live & ~arrived)
-            continue;
-        int kept = 0;
-        for (int j = 0; j < warp->syncing_count; j++)
-            if (warp->syncing[j].mask == mask)
-                make_ready(warp, warp->syncing[j].frame, warp->syncing[j].at,
-                           warp->syncing[j].lanes);
-            else
-                warp->syncing[kept++] = warp->syncing[j];
-        warp->syncing_count = kept;
-        warp->time = warp->block->clock;
-        i = -1; // look at all that are left
-    }
-}
-
-// Returns true where the lanes may go on at once.
-static bool sync_warp(struct warp *warp, const struct instruction *instruction, int at,
-                      uint32_t lanes)
-{
-    const uint32_t *masks =
-        (const uint32_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
-    const uint32_t mask = masks[first_lane(lanes)];
-    if (lanes & ~mask)
-        fault(warp, instruction, first_lane(lanes & ~mask),
-              "barrier: a lane calls __syncwarp with the mask 0x%08x, which lacks it", mask);
-    tick(warp, instruction, lanes);
-    if ((mask & warp->live & ~lanes) == 0) {
-        warp->time = warp->block->clock;
-        return true;
-    }
-    warp->syncing[warp->syncing_count++] =
-        (struct fragment){.frame = warp->frame, .at = at + 1, .lanes = lanes, .mask = mask};
-    release_syncing(warp);
-    return false;
-}
-
-static _Noreturn void never_synchronized(struct warp *warp)
-{
-    const struct fragment *fragment = &warp->syncing[0];
-    uint32_t arrived = 0;
-    for (int i = 0; i < warp->syncing_count; i++)
-        if (warp->syncing[i].mask == fragment->mask)
-            arrived |= warp->syncing[i].lanes;
-    fault(warp, &warp->block->launch->code->instructions[fragment->at - 1],
-          first_lane(fragment->lanes),
-          "barrier: lanes 0x%08x wait in __syncwarp for lanes 0x%08x, which never come", arrived,
-          fragment->mask & warp->live & ~arrived);
-}
-
-// Warps ------------------------------------------------------------------------------------------
+// Leaving the straight path ----------------------------------------------------------------------
 
 static uint32_t guarded(const struct warp *warp, const struct instruction *instruction,
                         uint32_t lanes)
@@ -154,11 +128,6 @@ static uint32_t guarded(const struct warp *warp, const struct instruction *instr
         return lanes;
     const uint32_t predicate = warp->predicates[instruction->guard];
     return lanes & (instruction->guard_negated ? ~predicate : predicate);
-}
-
-static int index_of(const struct warp *warp, const struct instruction *instruction)
-{
-    return (int)(instruction - warp->block->launch->code->instructions);
 }
 
 // Starts a call: of the same function for all lanes, or for each address that they have.
@@ -183,8 +152,7 @@ static void call(struct warp *warp, const struct instruction *instruction, uint3
 static void switch_lanes(struct warp *warp, const struct instruction *instruction, uint32_t lanes)
 {
     const struct detail *detail = detail_of(warp, instruction);
-    const uint32_t *choices =
-        (const uint32_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
+    const uint32_t *choices = words_of(warp, instruction->s[0]);
     const uint32_t first = choices[first_lane(lanes)];
     bool parted = false;
     for (int l = 0; l < LANES; l++) {
@@ -204,40 +172,35 @@ static void switch_lanes(struct warp *warp, const struct instruction *instructio
 static uint32_t leave_path(struct warp *warp, const struct instruction *instruction, int at,
                            uint32_t lanes, uint32_t active)
 {
-    if (active == 0)
-        return lanes;
     switch (instruction->flow) {
     case FLOW_EXIT:
         warp->live &= ~active;
         frame_exit(warp, active);
-        break;
+        warp->block->moved = true;
+        return lanes & ~active;
     case FLOW_RETURN:
-        make_ready(warp, warp->frame->caller, index_of(warp, warp->frame->call) + 1, active);
-        frame_return(warp, active);
-        break;
+        return_lanes(warp, active);
+        return lanes & ~active;
     case FLOW_CALL:
         call(warp, instruction, active);
-        make_ready(warp, warp->frame, at + 1, lanes & ~active);
-        return 0;
+        break;
     case FLOW_SWITCH:
         switch_lanes(warp, instruction, active);
-        make_ready(warp, warp->frame, at + 1, lanes & ~active);
-        return 0;
+        break;
     case FLOW_BARRIER:
-        warp->waiting[warp->waiting_count++] =
-            (struct fragment){.frame = warp->frame, .at = at + 1, .lanes = active};
-        break;
+        return barrier_arrive(warp, instruction, active) ? lanes : lanes & ~active;
     case FLOW_SYNC_WARP:
-        if (sync_warp(warp, instruction, at, active))
-            return lanes;
-        break;
+        return sync_lanes(warp, instruction, active) ? lanes : lanes & ~active;
+    case FLOW_TOGETHER:
+        return come_together(warp, instruction, active) ? lanes : lanes & ~active;
     default: // a branch that only some take: both parts start anew
-        count_parted(warp->block, at);
-        make_ready(warp, warp->frame, detail_of(warp, instruction)->target, active);
-        make_ready(warp, warp->frame, at + 1, lanes & ~active);
-        return 0;
+        if (active != lanes)
+            count_parted(warp->block, at);
+        branch(warp, instruction, active);
+        break;
     }
-    return lanes & ~active;
+    make_ready(warp, warp->frame, at + 1, lanes & ~active);
+    return 0;
 }
 
 // Runs lanes until they have ended, wait, or have come to where others are.
@@ -249,6 +212,7 @@ static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
     int at = fragment.at;
     int start = at; // where these lanes came to from elsewhere
     frame_enter(warp, fragment.frame);
+    warp->poll = fragment.poll;
     while (lanes != 0 && at < end) {
         const struct instruction *instruction = &code->instructions[at];
         const struct instruction *const stop = &code->instructions[end];
@@ -264,7 +228,10 @@ static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
             if (active != 0)
                 instruction->run(warp, instruction, active);
             at++;
-        } else if (instruction->flow == FLOW_BRANCH && active == lanes) {
+        } else if (active == 0) {
+            at++;
+        } else if (instruction->flow == FLOW_BRANCH && active == lanes &&
+                   !gives_way(warp, &code->details[at])) {
             count_run(warp->block, start, at + 1, lanes);
             at = start = code->details[at].target;
         } else {
@@ -279,24 +246,67 @@ static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
     make_ready(warp, fragment.frame, at, lanes);
 }
 
-// Runs a warp until all of its lanes have ended or wait for the block.
+// Runs a warp until all of its lanes have ended, wait, or let others have a turn.
 static void run_warp(struct warp *warp)
 {
     while (warp->ready_count > 0) {
         int limit;
         const struct fragment fragment = take_ready(warp, &limit);
         run_fragment(warp, fragment, limit);
-        if (warp->ready_count == 0 && warp->syncing_count > 0) {
-            release_syncing(warp);
-            if (warp->ready_count == 0)
-                never_synchronized(warp);
+        if (warp->ready_count == 0 && warp->syncing_count > 0)
+            release_lanes(warp);
+    }
+}
+
+// Fingerprints -----------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, const void *bytes, uint64_t size)
+{
+    const uint8_t *at = bytes;
+    uint64_t word;
+    for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; size--)
+        hash = (hash ^ *at++) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash;
+}
+
+static uint64_t mix_fragments(uint64_t hash, const struct fragment *fragments, int count)
+{
+    for (int i = 0; i < count; i++) {
+        hash = mix(hash, &fragments[i].at, sizeof fragments[i].at);
+        hash = mix(hash, &fragments[i].lanes, sizeof fragments[i].lanes);
+        hash = mix(hash, &fragments[i].frame, sizeof(struct frame *));
+    }
+    return hash;
+}
+
+uint64_t fingerprint(const struct block *block)
+{
+    uint64_t hash = block->index + 1;
+    for (int i = 0; i < block->warp_count; i++) {
+        const struct warp *warp = &block->warps[i];
+        hash = mix_fragments(hash, warp->yielded, warp->yielded_count);
+        hash = mix_fragments(hash, warp->waiting, warp->waiting_count);
+        hash = mix_fragments(hash, warp->syncing, warp->syncing_count);
+        hash = mix(hash, warp->local, LANES * warp->local_bytes);
+        for (const struct frame *frame = warp->frames; frame != NULL; frame = frame->next) {
+            const struct function_code *function = frame->function;
+            hash = mix(hash, frame->file, (uint64_t)SLOT_BYTES * (uint64_t)function->slots);
+            hash = mix(hash, frame->predicates,
+                       (uint64_t)function->predicates * sizeof *frame->predicates);
+            hash = mix(hash, frame->variables, LANES * function->kernel->frame_bytes);
         }
     }
+    return hash;
 }
 
 // Blocks -----------------------------------------------------------------------------------------
 
-static uint32_t lanes_of(const struct warp *warp)
+uint32_t lanes_of(const struct warp *warp)
 {
     const int threads = warp->block->launch->threads - warp->index * LANES;
     return threads >= LANES ? ALL_LANES : (1U << threads) - 1;
@@ -306,13 +316,15 @@ static void start_warp(struct warp *warp)
 {
     warp->live = lanes_of(warp);
     warp->time = warp->block->clock;
-    warp->ready_count = warp->syncing_count = warp->waiting_count = 0;
+    warp->ready_count = warp->syncing_count = warp->waiting_count = warp->yielded_count = 0;
     frames_reset(warp);
     make_ready(warp, warp->kernel_frame, 0, warp->live);
     async_reset(warp);
+    if (warp->order != NULL)
+        order_reset(warp);
 }
 
-static void start_block(struct block *block)
+void start_block(struct block *block)
 {
     const struct launch *launch = block->launch;
     const struct position grid = launch->grid;
@@ -320,72 +332,26 @@ static void start_block(struct block *block)
                                         (unsigned)(block->index / grid.x % grid.y),
                                         (unsigned)(block->index / grid.x / grid.y)};
     block->clock = block->barrier_time = 1;
+    block->phase = 0;
     memset(block->shared, 0xff, block->shared_bytes);
     if (launch->checks)
         memset(block->shadow, 0,
                ((block->shared_bytes >> launch->code->granule_shift) + 1) * sizeof *block->shadow);
+    if (block->notes != NULL) {
+        notes_clear(block->notes);
+        publications_clear(block->publications);
+    }
     for (int i = 0; i < block->warp_count; i++)
         start_warp(&block->warps[i]);
+    barriers_reset(block);
     block->used = true;
 }
 
-// The first fragment that waits at a barrier, of any warp; NULL where none does.
-static struct warp *first_waiting(struct block *block)
-{
-    for (int i = 0; i < block->warp_count; i++)
-        if (block->warps[i].waiting_count > 0)
-            return &block->warps[i];
-    return NULL;
-}
-
-// A barrier is for every thread of the block: none may have ended or wait at another one.
-static void check_barrier(struct block *block, struct warp *first)
-{
-    const struct fragment *at = &first->waiting[0];
-    const struct instruction *barrier = &block->launch->code->instructions[at->at - 1];
-    char thread[64];
-    char place[512];
-    for (int i = 0; i < block->warp_count; i++) {
-        const struct warp *warp = &block->warps[i];
-        const uint32_t ended = lanes_of(warp) & ~warp->live;
-        if (ended != 0)
-            fault(first, barrier, first_lane(at->lanes),
-                  "barrier: waits for thread %s, which has ended without coming here",
-                  describe_thread(warp, i * LANES + first_lane(ended), thread, sizeof thread));
-        for (int j = 0; j < warp->waiting_count; j++)
-            if (warp->waiting[j].at != at->at)
-                fault(first, barrier, first_lane(at->lanes),
-                      "barrier: waits for thread %s, which is at another barrier %s",
-                      describe_thread(warp, i * LANES + first_lane(warp->waiting[j].lanes), thread,
-                                      sizeof thread),
-                      describe_place(warp,
-                                     &block->launch->code->instructions[warp->waiting[j].at - 1],
-                                     place, sizeof place));
-    }
-}
-
-static void pass_barrier(struct block *block, struct warp *first)
-{
-    if (block->launch->checks)
-        check_barrier(block, first);
-    tick(first, &block->launch->code->instructions[first->waiting[0].at - 1],
-         first->waiting[0].lanes);
-    block->barrier_time = block->clock;
-    for (int i = 0; i < block->warp_count; i++) {
-        struct warp *warp = &block->warps[i];
-        warp->time = block->clock;
-        memcpy(warp->ready, warp->waiting, sizeof warp->ready);
-        warp->ready_count = warp->waiting_count;
-        warp->waiting_count = 0;
-    }
-}
-
-// Runs all warps to the next barrier, in the order of the schedule.
-static void run_phase(struct block *block, uint64_t phase)
+// The order of the warps in a phase, by the schedule.
+static void shuffle_warps(const struct block *block, int order[LANES])
 {
     const int count = block->warp_count;
-    uint64_t random = block->launch->schedule ^ block->index << 32 ^ phase;
-    int order[LANES];
+    uint64_t random = block->launch->schedule ^ block->index << 32 ^ block->phase;
     for (int i = 0; i < count; i++)
         order[i] = i;
     for (int i = count - 1; i > 0 && block->launch->schedule != 0; i--) {
@@ -395,18 +361,67 @@ static void run_phase(struct block *block, uint64_t phase)
         order[j] = order[i];
         order[i] = other;
     }
-    for (int i = 0; i < count; i++)
-        run_warp(&block->warps[order[i]]);
 }
 
-void run_block(struct block *block)
+// Runs all warps as far as they come. Some may have got further because of later ones.
+static void run_phase(struct block *block)
 {
-    start_block(block);
-    for (uint64_t phase = 0;; phase++) {
-        run_phase(block, phase);
-        struct warp *waiting = first_waiting(block);
-        if (waiting == NULL)
-            return;
-        pass_barrier(block, waiting);
+    int order[LANES];
+    bool again = true;
+    shuffle_warps(block, order);
+    while (again) {
+        again = false;
+        for (int i = 0; i < block->warp_count; i++)
+            run_warp(&block->warps[order[i]]);
+        for (int i = 0; i < block->warp_count; i++)
+            again |= block->warps[i].ready_count > 0;
     }
+    block->phase++;
+}
+
+// Those who have let others have a turn go on. Returns whether there are any.
+static bool wake(struct block *block)
+{
+    bool any = false;
+    for (int i = 0; i < block->warp_count; i++) {
+        struct warp *warp = &block->warps[i];
+        for (int j = 0; j < warp->yielded_count; j++)
+            make_ready(warp, warp->yielded[j].frame, warp->yielded[j].at, warp->yielded[j].lanes);
+        any |= warp->yielded_count > 0;
+        warp->yielded_count = 0;
+    }
+    return any;
+}
+
+static bool any_yielded(const struct block *block)
+{
+    for (int i = 0; i < block->warp_count; i++)
+        if (block->warps[i].yielded_count > 0)
+            return true;
+    return false;
+}
+
+// A loop that has come back to where it was changes nothing but time, however long it runs.
+static enum turn how_far(struct block *block)
+{
+    if (block->moved)
+        return TURN_MOVED;
+    if (block->executed < block->turn_end)
+        return TURN_STUCK;
+    const uint64_t before = block->state;
+    block->state = fingerprint(block);
+    return block->state == before ? TURN_STUCK : TURN_RAN;
+}
+
+enum turn run_block(struct block *block)
+{
+    block->moved = false;
+    block->turn_end = block->executed + QUANTUM;
+    wake(block);
+    do {
+        run_phase(block);
+        if (any_yielded(block))
+            return how_far(block);
+    } while (barrier_pass(block));
+    return TURN_ENDED;
 }

@@ -52,9 +52,10 @@ static void analyse(struct footprint *footprint, uint32_t active, const int32_t 
             same++;
         if (same < footprint->count) {
             footprint->touched[same].several = true;
+            footprint->touched[same].lanes |= 1U << l;
             footprint->overlaps = true;
         } else {
-            footprint->touched[footprint->count++] = (struct touched){delta[l], l, false};
+            footprint->touched[footprint->count++] = (struct touched){delta[l], l, false, 1U << l};
         }
     }
 }

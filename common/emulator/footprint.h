@@ -23,9 +23,10 @@ enum {
 
 // One distinct address.
 struct touched {
-    int32_t delta; // from the first active lane's address
-    int lane;      // the first that touches it
-    bool several;  // others do, too
+    int32_t delta;  // from the first active lane's address
+    int lane;       // the first that touches it
+    bool several;   // others do, too
+    uint32_t lanes; // all that do
 };
 
 struct footprint {

@@ -142,8 +142,9 @@ struct kernel {
     uint64_t parameter_bytes; // of a kernel: what a launch passes
     struct variable **results;
     int result_count;
-    uint64_t frame_bytes; // of a call: parameters, results, and those of the calls that it makes
-    int max_threads;      // of a block; 0 where the PTX does not say
+    uint64_t frame_bytes;  // of a call: parameters, results, and those of the calls that it makes
+    int max_threads;       // of a block; 0 where the PTX does not say
+    int machine_registers; // of a thread, by the machine code beside the PTX; 0: not known
 
     struct statement *statements;
     int count;

@@ -225,8 +225,11 @@ cudaError_t find_function(struct function **function, const void *host)
         return error;
     if (found->kernel == NULL)
         found->kernel = module_kernel(found->image->module, found->name);
+    if (found->kernel == NULL)
+        return cudaErrorInvalidDeviceFunction;
+    found->kernel->machine_registers = function_registers(found);
     *function = found;
-    return found->kernel == NULL ? cudaErrorInvalidDeviceFunction : cudaSuccess;
+    return cudaSuccess;
 }
 
 cudaError_t find_symbol(uint64_t *address, size_t *bytes, const void *host)

@@ -1,69 +1,10 @@
 #include "shadow.h"
 
-#include <inttypes.h>
-
-#include "emulator.h"
+#include "exact.h"
 #include "fault.h"
+#include "tags.h"
 
-// A tag, from the top: two flags, the time, a number that in shared memory is the instruction's and
-// in global memory the block's, and the thread in the block. 0: nobody.
-enum {
-    THREAD_BITS = 10,
-    NUMBER_BITS = 28,
-    TIME_SHIFT = THREAD_BITS + NUMBER_BITS,
-    TIME_BITS = 24,
-};
-
-static const uint64_t ONE = 1;
-static const uint64_t TIME_MASK = ((UINT64_C(1) << TIME_BITS) - 1) << TIME_SHIFT;
-static const uint64_t NUMBER_MASK = (UINT64_C(1) << NUMBER_BITS) - 1;
-static const uint64_t THREAD_MASK = (UINT64_C(1) << THREAD_BITS) - 1;
-
-// Flags of a write.
-static const uint64_t PENDING = UINT64_C(1) << 63; // by a cp.async nobody has waited for
-static const uint64_t INVALID = UINT64_C(1) << 62; // by a copy of bytes that were never written
-
-// Flags of a read.
-static const uint64_t MANY_WARPS = UINT64_C(1) << 63;
-static const uint64_t MANY_LANES = UINT64_C(1) << 62; // of one warp, since it last synchronized
-static const uint64_t MANY_BLOCKS = ~UINT64_C(0);
-
-// One access, in the terms of its tag.
-struct visitor {
-    struct warp *warp;
-    const struct instruction *instruction;
-    uint64_t tag;     // of lane 0
-    uint64_t barrier; // the time of the last barrier, where a tag has it
-    bool global;
-    uint64_t base; // the address of granule 0
-};
-
-static struct visitor visitor_of(struct warp *warp, const struct instruction *instruction,
-                                 bool global, uint64_t base)
-{
-    const struct block *block = warp->block;
-    const uint64_t number =
-        global ? block->index : (uint64_t)(instruction - block->launch->code->instructions);
-    return (struct visitor){
-        .warp = warp,
-        .instruction = instruction,
-        .tag = (uint64_t)warp->time << TIME_SHIFT | (number & NUMBER_MASK) << THREAD_BITS |
-               (uint64_t)warp->index * LANES,
-        .barrier = (uint64_t)block->barrier_time << TIME_SHIFT,
-        .global = global,
-        .base = base,
-    };
-}
-
-static uint64_t number_of(uint64_t tag)
-{
-    return tag >> THREAD_BITS & NUMBER_MASK;
-}
-
-static uint64_t warp_of(uint64_t tag)
-{
-    return (tag & THREAD_MASK) / LANES;
-}
+// Rules ------------------------------------------------------------------------------------------
 
 // Whether an earlier access and one by `lane` (and others, where `several`) are ordered. Flags of
 // the earlier access must have been taken off, its lanes are `many` where there were more than one.
@@ -80,60 +21,13 @@ static bool ordered(const struct visitor *v, uint64_t earlier, bool many, int la
     return !many && !several && (earlier & THREAD_MASK) % LANES == (uint64_t)lane;
 }
 
-// Messages ---------------------------------------------------------------------------------------
-
-// "at 0x... (64 bytes into tile)" for granule `index`.
-static const char *where(const struct visitor *v, uint64_t index, char *out, size_t size)
+// Why they are not.
+static const char *reason(const struct visitor *v, uint64_t earlier)
 {
-    const uint64_t address = v->base + (index << v->warp->block->launch->code->granule_shift);
-    if (v->global)
-        return describe_address(address, 1, out, size);
-    return describe_shared(v->warp->block, address + v->warp->block->launch->shared_base, out,
-                           size);
+    return v->global && number_of(earlier) != number_of(v->tag)
+               ? "blocks of one launch have no order"
+               : "no barrier lies between";
 }
-
-static _Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote, int lane,
-                           const char *verb, uint64_t index)
-{
-    char address[256];
-    char thread[128];
-    char place[256] = "";
-    const struct code *code = v->warp->block->launch->code;
-    const char *between = v->global && number_of(earlier) != number_of(v->tag)
-                              ? "blocks of one launch have no order"
-                              : "no barrier lies between";
-    if (v->global)
-        describe_block(v->warp->block, number_of(earlier), place, sizeof place);
-    else
-        describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place);
-    fault(v->warp, v->instruction, lane, "race: %s what thread %s %s %s (%s): %s", verb,
-          describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread), wrote,
-          place, between, where(v, index, address, sizeof address));
-}
-
-static _Noreturn void never_written(const struct visitor *v, int lane, uint64_t index)
-{
-    char address[256];
-    fault(v->warp, v->instruction, lane, "uninitialized: reads %s that nobody has written: %s",
-          v->global ? "global memory" : "shared memory", where(v, index, address, sizeof address));
-}
-
-static _Noreturn void not_waited(const struct visitor *v, uint64_t earlier, int lane,
-                                 const char *verb, uint64_t index)
-{
-    char address[256];
-    char thread[128];
-    char place[256];
-    const struct code *code = v->warp->block->launch->code;
-    fault(v->warp, v->instruction, lane,
-          "cp.async: %s the destination of a copy that thread %s started %s and has not waited "
-          "for: %s",
-          verb, describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread),
-          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
-          where(v, index, address, sizeof address));
-}
-
-// Rules ------------------------------------------------------------------------------------------
 
 // A read of what has this write's tag: what the fast path could not settle.
 static void check_read(const struct visitor *v, uint64_t write, const struct touched *by,
@@ -146,7 +40,7 @@ static void check_read(const struct visitor *v, uint64_t write, const struct tou
     if (write & INVALID)
         never_written(v, by->lane, index);
     if (!ordered(v, write, false, by->lane, by->several))
-        race(v, write, "wrote", by->lane, "reads", index);
+        race(v, write, "wrote", by->lane, "reads", reason(v, write), index);
 }
 
 static void check_write(const struct visitor *v, uint64_t write, const struct touched *by,
@@ -156,7 +50,7 @@ static void check_write(const struct visitor *v, uint64_t write, const struct to
         not_waited(v, write, by->lane, "writes to", index);
     write &= ~INVALID;
     if (write != 0 && !ordered(v, write, false, by->lane, by->several))
-        race(v, write, "wrote", by->lane, "writes over", index);
+        race(v, write, "wrote", by->lane, "writes over", reason(v, write), index);
 }
 
 static void check_write_after_read(const struct visitor *v, uint64_t read, const struct touched *by,
@@ -172,7 +66,7 @@ static void check_write_after_read(const struct visitor *v, uint64_t read, const
     const uint64_t reader = read & ~(MANY_WARPS | MANY_LANES);
     if ((in_epoch && !other_block && (read & MANY_WARPS)) ||
         !ordered(v, reader, (read & MANY_LANES) != 0, by->lane, by->several))
-        race(v, reader, "read", by->lane, "writes over", index);
+        race(v, reader, "read", by->lane, "writes over", reason(v, reader), index);
 }
 
 // The tag of a granule's reads after one more.
@@ -195,19 +89,15 @@ static uint64_t merge_read(const struct visitor *v, uint64_t read, const struct 
     return same_lane ? read : read | MANY_LANES;
 }
 
-// The footprint of the access being checked: access.c has found it.
-static const struct footprint *footprint_of(const struct warp *warp,
-                                            const struct instruction *instruction)
-{
-    const struct block *block = warp->block;
-    return block->recent[instruction - block->launch->code->instructions].footprint;
-}
-
 // Shared memory ----------------------------------------------------------------------------------
 
 void shadow_shared_read(struct warp *warp, const struct instruction *instruction, uint32_t active,
                         const uint32_t addresses[LANES], uint32_t bytes)
 {
+    if (warp->block->notes != NULL) {
+        exact_shared(warp, instruction, addresses[first_lane(active)], bytes);
+        return;
+    }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
@@ -231,38 +121,13 @@ void shadow_shared_read(struct warp *warp, const struct instruction *instruction
     }
 }
 
-// The bytes of a lane's element, for comparison.
-static uint64_t stored_value(const struct warp *warp, const struct instruction *instruction,
-                             const struct detail *detail, int element, int lane)
-{
-    const uint8_t *slot = warp->file + (size_t)SLOT_BYTES * instruction->s[element + 1];
-    if (detail->element == 8)
-        return ((const uint64_t *)(const void *)slot)[lane];
-    const uint32_t value = ((const uint32_t *)(const void *)slot)[lane];
-    return detail->element == 4 ? value : value & ((1U << 8 * detail->element) - 1);
-}
-
-// Lanes of one store that go to the same address must agree: which of them wins is not defined.
-static void check_overlap(struct warp *warp, const struct instruction *instruction,
-                          const struct footprint *footprint)
-{
-    const struct detail *detail = detail_of(warp, instruction);
-    for (int a = 0; a < LANES; a++)
-        for (int b = a + 1; b < LANES; b++) {
-            if (!(footprint->active >> a & footprint->active >> b & 1) ||
-                footprint->delta[a] != footprint->delta[b])
-                continue;
-            for (int e = 0; e < detail->vector; e++)
-                if (stored_value(warp, instruction, detail, e, a) !=
-                    stored_value(warp, instruction, detail, e, b))
-                    fault(warp, instruction, b,
-                          "race: lanes %d and %d store different values to the same address", a, b);
-        }
-}
-
 void shadow_shared_write(struct warp *warp, const struct instruction *instruction, uint32_t active,
                          const uint32_t addresses[LANES], uint32_t bytes)
 {
+    if (warp->block->notes != NULL) {
+        exact_shared(warp, instruction, addresses[first_lane(active)], bytes);
+        return;
+    }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
@@ -288,6 +153,10 @@ void shadow_shared_write(struct warp *warp, const struct instruction *instructio
 void shadow_pending(struct warp *warp, const struct instruction *instruction, int lane,
                     uint64_t address, uint32_t bytes)
 {
+    if (warp->block->notes != NULL) {
+        exact_pending(warp, instruction, lane, address, bytes);
+        return;
+    }
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
     const struct touched by = {.lane = lane};
@@ -306,8 +175,9 @@ void shadow_arrived(struct warp *warp, const struct instruction *instruction, in
 {
     const struct visitor v = visitor_of(warp, instruction, false, 0);
     const int shift = warp->block->launch->code->granule_shift;
+    const uint64_t tag = warp->block->notes != NULL ? exact_tag(&v, lane) : v.tag;
     for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++)
-        warp->block->shadow[g].write = v.tag | (uint64_t)lane | (valid ? 0 : INVALID);
+        warp->block->shadow[g].write = tag | (uint64_t)lane | (valid ? 0 : INVALID);
 }
 
 // Global memory ----------------------------------------------------------------------------------
@@ -329,6 +199,10 @@ void shadow_global_read(struct warp *warp, const struct instruction *instruction
                         const uint64_t addresses[LANES], uint32_t bytes,
                         struct allocation *allocation)
 {
+    if (warp->block->notes != NULL) {
+        exact_global(warp, instruction, addresses[first_lane(active)], bytes, allocation);
+        return;
+    }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;
@@ -351,6 +225,10 @@ void shadow_global_write(struct warp *warp, const struct instruction *instructio
                          const uint64_t addresses[LANES], uint32_t bytes,
                          struct allocation *allocation)
 {
+    if (warp->block->notes != NULL) {
+        exact_global(warp, instruction, addresses[first_lane(active)], bytes, allocation);
+        return;
+    }
     const struct footprint *footprint = footprint_of(warp, instruction);
     const struct visitor v = visitor_of(warp, instruction, true, allocation->address);
     const int shift = warp->block->launch->code->granule_shift;

@@ -10,7 +10,9 @@
 #include "footprint.h"
 #include "memory.h"
 
-// Of one granule: its last write, and the reads since the last barrier.
+// Of one granule: its last write, and the reads since the last barrier. (In kernels that run one
+// block after the other: its last plain write, and the first of what exact.c knows of other
+// accesses.)
 struct shadow {
     uint64_t write, read;
 };

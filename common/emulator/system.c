@@ -127,6 +127,7 @@ static void print(struct warp *warp, const struct instruction *instruction, uint
 {
     const struct call *call = detail_of(warp, instruction)->call;
     char format[TEXT_SIZE];
+    warp->block->moved = true;
     for (int l = 0; l < LANES; l++) {
         if ((active >> l & 1) == 0)
             continue;

@@ -57,8 +57,9 @@ enum flow {
     FLOW_CALL,    // of detail.call
     FLOW_RETURN,  // from a call
     FLOW_EXIT,
-    FLOW_BARRIER,   // waits for the block
+    FLOW_BARRIER,   // waits for the block, or for as many threads as s[1] says; or only arrives
     FLOW_SYNC_WARP, // waits for the lanes of the mask in s[0]
+    FLOW_TOGETHER,  // as FLOW_NEXT, once all lanes of the mask in s[4] have come
 };
 
 // One decoded instruction, the half that every execution reads. Registers are given as slots of the
@@ -79,10 +80,44 @@ struct call {
     int argument_count, result_count;
 };
 
+// What an atomic does.
+enum atomic {
+    ATOMIC_NONE,
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_INC,
+    ATOMIC_DEC,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_EXCHANGE,
+    ATOMIC_COMPARE,
+};
+
+// What a barrier, a vote, a match or a reduction makes of the lanes' values; a shuffle's mode.
+enum combination {
+    COMBINE_NONE,
+    COMBINE_AND, // also: all
+    COMBINE_OR,  // also: any
+    COMBINE_XOR,
+    COMBINE_COUNT,
+    COMBINE_EQUAL,
+    COMBINE_BALLOT,
+    COMBINE_ADD,
+    COMBINE_MIN,
+    COMBINE_MAX,
+    SHUFFLE_UP,
+    SHUFFLE_DOWN,
+    SHUFFLE_XOR,
+    SHUFFLE_INDEX,
+};
+
 // The other half, at the same index.
 struct detail {
     const struct statement *statement;
     int target;       // of a branch
+    bool loops;       // of a branch: it goes back to the start of a loop
     enum space space; // of an access
     bool write;
     bool wide_address;   // s[0] is a 64-bit register
@@ -94,6 +129,16 @@ struct detail {
     int groups;          // of cp.async.wait_group; -1: all
     bool has_size;       // of cp.async: s[2] holds the number of bytes to read
     bool has_ignore;     // of cp.async: predicate s[2] tells to read nothing
+    enum atomic atomic;
+    enum number_type type; // of an atomic, or of lanes' values
+    bool strong;           // of an access: it has a place in the order between threads
+    bool is_volatile;
+    bool acquires, releases, block_only; // what a strong access or a fence does, and for whom
+    bool polls;                          // its value decides whether a loop goes on
+    enum combination combination;
+    bool negated;   // of a barrier or a vote: the predicate
+    bool arrives;   // of a barrier: does not wait
+    bool has_count; // of a barrier: s[1] says for how many threads it is
     transfer *move;
     struct conversion conversion; // of cvt
     struct carrying carrying;     // of a sum with a carry
@@ -153,7 +198,10 @@ struct fragment {
     struct frame *frame;
     int at;
     uint32_t lanes;
-    uint32_t mask; // of a __syncwarp: the lanes waited for
+    uint32_t mask; // of those that synchronize in the warp: the lanes waited for
+    int barrier;   // of those that wait in the block: its number
+    int from;      // the instruction that they wait at, or at which they gave way to others
+    int poll;      // of those that go on: as in struct warp
 };
 
 struct warp {
@@ -163,8 +211,9 @@ struct warp {
     int index; // in the block
     uint32_t live;
     uint32_t time; // when the warp's lanes last synchronized, by the block's clock
-    struct fragment ready[LANES], syncing[LANES], waiting[LANES];
-    int ready_count, syncing_count, waiting_count;
+    struct fragment ready[LANES], syncing[LANES], waiting[LANES], yielded[LANES];
+    int ready_count, syncing_count, waiting_count, yielded_count;
+    int poll; // the last instruction at which lanes have read what others may change; -1: none
     struct frame *frame;          // the one that is being executed
     struct frame *kernel_frame;   //
     struct frame *frames;         // all
@@ -172,13 +221,28 @@ struct warp {
     uint8_t *local, *local_valid; // LANES times local_bytes; the latter a byte a byte
     uint64_t local_bytes;         // that each lane has room for
     struct copy_queue *copies;    // cp.async: what has been asked for and not waited for
+    struct lane_order *order;     // LANES; NULL where nobody needs it
 };
 
 struct position {
     unsigned x, y, z;
 };
 
-// A block, and everything that one worker needs to run it. Reused for block after block.
+// A barrier for some of the block's warps.
+struct barrier {
+    uint32_t expected;     // threads; 0: nobody has come
+    uint32_t arrived;      // threads, whole warps
+    uint32_t lanes[LANES]; // of warps that have come in part
+    struct knowledge *brought;
+    bool all, any; // of what bar.red combines
+    uint32_t count;
+};
+
+enum {
+    BARRIERS = 16,
+};
+
+// A block that runs. Reused for block after block.
 struct block {
     struct launch *launch;
     uint64_t place; // in the schedule
@@ -190,16 +254,24 @@ struct block {
     uint8_t *shared;
     uint64_t shared_bytes;
     struct shadow *shadow;             // one for each granule of shared memory
+    struct notes *notes;               // of sequential code, as is the next one
+    struct publications *publications; //
+    struct barrier barriers[BARRIERS];
+    uint64_t phase;                    // counts the times that all warps have had their turn
+    uint64_t turn_end;                 // instructions after which others get a turn
+    bool moved;                        // has changed something since its turn began
+    uint64_t state;                    // a fingerprint of it some time ago
     uint32_t clock;                    // counts barriers and warp synchronizations
     uint32_t barrier_time;             // the clock at the last barrier of the block
     const struct instruction_set *set; // the host's
+    uint64_t executed;                 // warp instructions
+    uint64_t readings;                 // of clocks
+    jmp_buf escape;                    // where a fault goes
+    // The worker's:
     struct footprints *footprints;
     struct recent *recent;               // for each instruction: its last accesses
     struct allocation **last_allocation; // and where they were
-    uint64_t executed;                   // warp instructions
-    uint64_t readings;                   // of clocks
     struct counters *counters;           // NULL where nobody wants to know
-    jmp_buf escape;                      // where a fault goes
 };
 
 // How a launch ends. All but the first two end it as on a GPU: the program goes on, and the runtime
@@ -219,11 +291,16 @@ struct launch {
     uint64_t blocks;
     int threads;            // of a block
     uint64_t dynamic_bytes; // of shared memory
+    uint64_t shared_bytes;  // with those, and the static ones
     uint8_t *parameters;
     uint64_t shared_base;
     uint64_t schedule;
     bool checks;
-    uint64_t next;      // the next block's place in the schedule
+    struct notes *notes;               // of sequential code: accesses to global memory
+    struct publications *publications; // and what has been published there
+    int resident;                      // blocks that the GPU runs at a time
+    int workers, stuck;                // threads that run blocks; those whose blocks all wait
+    uint64_t next;                     // the next block's place in the schedule
     uint64_t failed;    // the place of the earliest block that failed; UINT64_MAX: none
     enum ending ending; // how that block ended
     char message[2048]; // and what there is to say about it

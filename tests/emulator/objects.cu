@@ -8,10 +8,11 @@ static __global__ void fetch(float4 *out, cudaTextureObject_t texture, int offse
     out[threadIdx.x] = tex1Dfetch<float4>(texture, (int)threadIdx.x + offset);
 }
 
-static __global__ void sleep_if(float *data, int sleep)
+// Video instructions are none of the emulator's business.
+static __global__ void add_if(float *data, int add)
 {
-    if (sleep)
-        asm volatile("nanosleep.u32 10;");
+    if (add)
+        asm volatile("{ .reg .u32 sum; vadd.u32.u32.u32.sat sum, 1, 2; }");
     data[threadIdx.x] += 1;
 }
 
@@ -97,21 +98,21 @@ static void memory_leak(void)
     cudaFree(numbers(100));
 }
 
-static void run_sleep(int sleep)
+static void run_add(int add)
 {
     float *data = numbers(32);
-    sleep_if<<<1, 32>>>(data, sleep);
+    add_if<<<1, 32>>>(data, add);
     cudaFree(data);
 }
 
 static void unknown_executed(void)
 {
-    run_sleep(1);
+    run_add(1);
 }
 
 static void unknown_stepped_over(void)
 {
-    run_sleep(0);
+    run_add(0);
 }
 
 static void buffer_switch(void)

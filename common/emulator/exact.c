@@ -1,0 +1,317 @@
+#include "exact.h"
+
+#include <stdlib.h>
+
+#include "arena.h"
+#include "memory.h"
+#include "order.h"
+#include "shadow.h"
+
+// How lanes touch memory.
+enum kind {
+    PLAIN_READ,
+    STRONG_READ,
+    STRONG_WRITE, // or an atomic, which reads as well
+    PLAIN_WRITE,  // never noted: it is the tag `write` of a struct shadow
+};
+
+// An access of some lanes of a warp, all of the same kind, since the last plain write.
+struct note {
+    uint64_t tag; // of the warp's lane 0, with the latest time of all
+    uint32_t lanes;
+    uint32_t kind : 2, next : 30; // of the same granule; 0: none
+};
+
+struct notes {
+    struct note *list; // the first is never used
+    uint32_t count, room;
+    uint32_t spare; // the first of those that can be used again
+};
+
+// The tag of a write that nothing but strong ones stand for: the notes say who and when.
+static const uint64_t BY_STRONG = UINT64_C(3) << 62;
+
+// An access that is being checked.
+struct access {
+    struct visitor v;
+    enum kind kind;
+    bool reads; // of an atomic, too
+    bool sees;  // volatile: what others published comes before it, fence or not
+    struct notes *notes;
+};
+
+struct notes *notes_new(void)
+{
+    struct notes *notes = zeroed(1, sizeof *notes);
+    notes->count = 1;
+    return notes;
+}
+
+void notes_free(struct notes *notes)
+{
+    if (notes != NULL)
+        free(notes->list);
+    free(notes);
+}
+
+void notes_clear(struct notes *notes)
+{
+    notes->count = 1;
+    notes->spare = 0;
+}
+
+static uint32_t new_note(struct notes *notes)
+{
+    uint32_t index = notes->spare;
+    if (index != 0) {
+        notes->spare = notes->list[index].next;
+        return index;
+    }
+    if (notes->count >= notes->room) {
+        notes->room = notes->room == 0 ? 1024 : 2 * notes->room;
+        notes->list = enlarged(notes->list, notes->list == NULL ? 0 : notes->count, notes->room,
+                               sizeof *notes->list);
+    }
+    return notes->count++;
+}
+
+static void drop_notes(struct notes *notes, struct shadow *shadow)
+{
+    while (shadow->read != 0) {
+        struct note *note = &notes->list[shadow->read];
+        const uint32_t dropped = (uint32_t)shadow->read;
+        shadow->read = note->next;
+        note->next = notes->spare;
+        notes->spare = dropped;
+    }
+}
+
+// Order -----------------------------------------------------------------------------------------
+
+uint64_t exact_tag(const struct visitor *v, int lane)
+{
+    return (v->tag & ~TIME_MASK) | (uint64_t)v->warp->order[lane].time << TIME_SHIFT;
+}
+
+static uint32_t latest(const struct warp *warp, uint32_t lanes)
+{
+    uint32_t time = 0;
+    for (uint32_t left = lanes; left != 0; left &= left - 1)
+        if (warp->order[first_lane(left)].time > time)
+            time = warp->order[first_lane(left)].time;
+    return time;
+}
+
+static uint64_t block_of(const struct access *a, uint64_t tag)
+{
+    return a->v.global ? number_of(tag) : a->v.warp->block->index;
+}
+
+// Whether a barrier of the whole block has come since: the common case.
+static bool is_settled(const struct access *a, uint64_t tag)
+{
+    return (tag & TIME_MASK) < a->v.barrier &&
+           (!a->v.global || number_of(tag) == number_of(a->v.tag));
+}
+
+// The first of the earlier lanes that `lane` does not come after; -1 where there is none.
+static int unordered_lane(const struct access *a, uint64_t tag, uint32_t earlier, int lane)
+{
+    const struct warp *warp = a->v.warp;
+    const uint64_t block = block_of(a, tag);
+    const int first = (int)(tag & THREAD_MASK) / LANES * LANES;
+    const uint32_t time = (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
+    for (uint32_t left = earlier; left != 0; left &= left - 1) {
+        const int thread = first + first_lane(left);
+        if (!(a->sees ? order_has_seen(warp, lane, block, thread, time)
+                      : order_knows(warp, lane, block, thread, time)))
+            return first_lane(left);
+    }
+    return -1;
+}
+
+static const char *reason(const struct access *a, uint64_t tag, int thread, int lane)
+{
+    const uint32_t time = (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
+    const uint64_t block = block_of(a, tag);
+    if (order_has_seen(a->v.warp, lane, block, thread, time))
+        return "this thread has seen what that one published, but no fence follows";
+    return block != a->v.warp->block->index
+               ? "no fence with a flag or an atomic puts these blocks in order"
+               : "no barrier lies between";
+}
+
+// Every lane must come after every one of the earlier lanes.
+static void require_order(const struct access *a, uint32_t lanes, uint64_t tag, uint32_t earlier,
+                          const char *did, uint64_t index)
+{
+    static const char *const verbs[] = {[PLAIN_READ] = "reads",
+                                        [STRONG_READ] = "reads",
+                                        [STRONG_WRITE] = "changes",
+                                        [PLAIN_WRITE] = "writes over"};
+    if (is_settled(a, tag))
+        return;
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+        const int lane = first_lane(left);
+        const int other = unordered_lane(a, tag, earlier, lane);
+        if (other < 0)
+            continue;
+        const int thread = (int)(tag & THREAD_MASK) / LANES * LANES + other;
+        race(&a->v, (tag & ~THREAD_MASK) | (uint64_t)thread, did, lane, verbs[a->kind],
+             reason(a, tag, thread, lane), index);
+    }
+}
+
+// Notes -----------------------------------------------------------------------------------------
+
+static bool conflicts(enum kind earlier, enum kind now)
+{
+    if (now == PLAIN_READ)
+        return earlier == STRONG_WRITE;
+    return now == PLAIN_WRITE || (now == STRONG_WRITE && earlier == PLAIN_READ);
+}
+
+static void check_notes(const struct access *a, const struct shadow *shadow, uint32_t lanes,
+                        uint64_t index)
+{
+    for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
+        const struct note *note = &a->notes->list[i];
+        if (conflicts(note->kind, a->kind))
+            require_order(a, lanes, note->tag, note->lanes,
+                          note->kind == STRONG_WRITE ? "changed" : "read", index);
+    }
+}
+
+// Whether the note is of the same warp and kind: of the same block is all of shared memory.
+static bool is_same(const struct access *a, const struct note *note, uint64_t tag)
+{
+    const uint64_t mask = a->v.global ? NUMBER_MASK << THREAD_BITS | THREAD_MASK : THREAD_MASK;
+    return note->kind == a->kind && ((note->tag ^ tag) & mask) == 0;
+}
+
+// Adds lanes to the note of their warp, or makes one. What a barrier has settled makes room.
+static void take_note(const struct access *a, struct shadow *shadow, uint32_t lanes)
+{
+    const uint64_t tag = (a->v.tag & ~TIME_MASK) | (uint64_t)latest(a->v.warp, lanes) << TIME_SHIFT;
+    uint32_t room = 0;
+    for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
+        struct note *note = &a->notes->list[i];
+        if (is_same(a, note, tag)) {
+            const bool forget = is_settled(a, note->tag) ||
+                                unordered_lane(a, note->tag, note->lanes, first_lane(lanes)) < 0;
+            note->lanes = forget ? lanes : note->lanes | lanes;
+            note->tag = tag;
+            return;
+        }
+        if (room == 0 && is_settled(a, note->tag))
+            room = i;
+    }
+    if (room == 0) {
+        room = new_note(a->notes);
+        a->notes->list[room].next = (uint32_t)shadow->read & 0x3fffffff;
+        shadow->read = room;
+    }
+    a->notes->list[room].tag = tag;
+    a->notes->list[room].lanes = lanes;
+    a->notes->list[room].kind = a->kind;
+}
+
+// One granule -----------------------------------------------------------------------------------
+
+static void check_last_write(const struct access *a, const struct shadow *shadow, uint32_t lanes,
+                             uint64_t index)
+{
+    const uint64_t write = shadow->write;
+    const int lane = first_lane(lanes);
+    if (!a->v.global && write == 0 && a->reads)
+        never_written(&a->v, lane, index);
+    if (write == 0 || (write & BY_STRONG) == BY_STRONG)
+        return;
+    if (write & PENDING)
+        not_waited(&a->v, write, lane, a->kind == PLAIN_WRITE ? "writes to" : "reads", index);
+    if ((write & INVALID) && a->reads)
+        never_written(&a->v, lane, index);
+    require_order(a, lanes, write & ~BY_STRONG, 1U << (write & THREAD_MASK) % LANES, "wrote",
+                  index);
+}
+
+// `flags` of a write's tag.
+static void visit(const struct access *a, struct shadow *shadow, uint32_t lanes, uint64_t index,
+                  uint64_t flags)
+{
+    const int lane = first_lane(lanes);
+    check_last_write(a, shadow, lanes, index);
+    check_notes(a, shadow, lanes, index);
+    if (a->kind == PLAIN_WRITE) {
+        drop_notes(a->notes, shadow);
+        shadow->write = exact_tag(&a->v, lane) | (uint64_t)lane | flags;
+        return;
+    }
+    if (a->kind == STRONG_WRITE && (shadow->write == 0 || (shadow->write & INVALID)))
+        shadow->write = a->v.tag | BY_STRONG;
+    take_note(a, shadow, lanes);
+}
+
+static struct access access_of(struct warp *warp, const struct instruction *instruction,
+                               bool global, uint64_t base)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    const bool changes = detail->write || detail->atomic != ATOMIC_NONE;
+    return (struct access){
+        .v = visitor_of(warp, instruction, global, base),
+        .kind = changes ? (detail->strong ? STRONG_WRITE : PLAIN_WRITE)
+                        : (detail->strong ? STRONG_READ : PLAIN_READ),
+        .reads = !detail->write || detail->atomic != ATOMIC_NONE,
+        .sees = detail->is_volatile,
+        .notes = global ? warp->block->launch->notes : warp->block->notes,
+    };
+}
+
+// Accesses --------------------------------------------------------------------------------------
+
+void exact_shared(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                  uint32_t bytes)
+{
+    const struct footprint *footprint = footprint_of(warp, instruction);
+    const struct access a = access_of(warp, instruction, false, 0);
+    const int shift = warp->block->launch->code->granule_shift;
+    if (footprint->overlaps && a.kind == PLAIN_WRITE)
+        check_overlap(warp, instruction, footprint);
+    for (int i = 0; i < footprint->count; i++) {
+        const struct touched *by = &footprint->touched[i];
+        const uint64_t start = first + (uint64_t)(int64_t)by->delta;
+        for (uint64_t g = start >> shift; g < (start + bytes) >> shift; g++)
+            visit(&a, &warp->block->shadow[g], by->lanes, g, 0);
+    }
+}
+
+void exact_global(struct warp *warp, const struct instruction *instruction, uint64_t first,
+                  uint32_t bytes, struct allocation *allocation)
+{
+    const struct footprint *footprint = footprint_of(warp, instruction);
+    const struct access a = access_of(warp, instruction, true, allocation->address);
+    const int shift = warp->block->launch->code->granule_shift;
+    if (footprint->overlaps && a.kind == PLAIN_WRITE)
+        check_overlap(warp, instruction, footprint);
+    for (int i = 0; i < footprint->count; i++) {
+        const struct touched *by = &footprint->touched[i];
+        const uint64_t start = first - allocation->address + (uint64_t)(int64_t)by->delta;
+        if (a.reads && allocation->valid != NULL && !memory_valid(allocation, start, bytes))
+            never_written(&a.v, by->lane, start >> shift);
+        for (uint64_t g = start >> shift; g < (start + bytes) >> shift; g++)
+            visit(&a, &allocation->shadow[g], by->lanes, g, 0);
+        if (a.kind >= STRONG_WRITE)
+            memory_mark(allocation, start, bytes);
+    }
+}
+
+void exact_pending(struct warp *warp, const struct instruction *instruction, int lane,
+                   uint64_t address, uint32_t bytes)
+{
+    struct access a = access_of(warp, instruction, false, 0);
+    const int shift = warp->block->launch->code->granule_shift;
+    a.kind = PLAIN_WRITE;
+    a.reads = false;
+    for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++)
+        visit(&a, &warp->block->shadow[g], 1U << lane, g, PENDING);
+}

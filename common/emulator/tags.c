@@ -1,0 +1,81 @@
+#include "tags.h"
+
+#include <inttypes.h>
+
+#include "fault.h"
+
+// The bytes of a lane's element, for comparison.
+static uint64_t stored_value(const struct warp *warp, const struct instruction *instruction,
+                             const struct detail *detail, int element, int lane)
+{
+    const uint8_t *slot = warp->file + (size_t)SLOT_BYTES * instruction->s[element + 1];
+    if (detail->element == 8)
+        return ((const uint64_t *)(const void *)slot)[lane];
+    const uint32_t value = ((const uint32_t *)(const void *)slot)[lane];
+    return detail->element == 4 ? value : value & ((1U << 8 * detail->element) - 1);
+}
+
+void check_overlap(struct warp *warp, const struct instruction *instruction,
+                   const struct footprint *footprint)
+{
+    const struct detail *detail = detail_of(warp, instruction);
+    for (int a = 0; a < LANES; a++)
+        for (int b = a + 1; b < LANES; b++) {
+            if (!(footprint->active >> a & footprint->active >> b & 1) ||
+                footprint->delta[a] != footprint->delta[b])
+                continue;
+            for (int e = 0; e < detail->vector; e++)
+                if (stored_value(warp, instruction, detail, e, a) !=
+                    stored_value(warp, instruction, detail, e, b))
+                    fault(warp, instruction, b,
+                          "race: lanes %d and %d store different values to the same address", a, b);
+        }
+}
+
+// "at 0x... (64 bytes into tile)" for granule `index`.
+static const char *where(const struct visitor *v, uint64_t index, char *out, size_t size)
+{
+    const uint64_t address = v->base + (index << v->warp->block->launch->code->granule_shift);
+    if (v->global)
+        return describe_address(address, 1, out, size);
+    return describe_shared(v->warp->block, address + v->warp->block->launch->shared_base, out,
+                           size);
+}
+
+_Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote, int lane,
+                    const char *verb, const char *reason, uint64_t index)
+{
+    char address[256];
+    char thread[128];
+    char place[256] = "";
+    const struct code *code = v->warp->block->launch->code;
+    if (v->global)
+        describe_block(v->warp->block, number_of(earlier), place, sizeof place);
+    else
+        describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place);
+    fault(v->warp, v->instruction, lane, "race: %s what thread %s %s %s (%s): %s", verb,
+          describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread), wrote,
+          place, reason, where(v, index, address, sizeof address));
+}
+
+_Noreturn void never_written(const struct visitor *v, int lane, uint64_t index)
+{
+    char address[256];
+    fault(v->warp, v->instruction, lane, "uninitialized: reads %s that nobody has written: %s",
+          v->global ? "global memory" : "shared memory", where(v, index, address, sizeof address));
+}
+
+_Noreturn void not_waited(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
+                          uint64_t index)
+{
+    char address[256];
+    char thread[128];
+    char place[256];
+    const struct code *code = v->warp->block->launch->code;
+    fault(v->warp, v->instruction, lane,
+          "cp.async: %s the destination of a copy that thread %s started %s and has not waited "
+          "for: %s",
+          verb, describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread),
+          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
+          where(v, index, address, sizeof address));
+}
