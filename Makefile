@@ -10,16 +10,20 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 # ---------------------------------------------------------------------------- what there is
 
-STEP_SOURCES := $(sort $(wildcard steps/[0-9][0-9]_*.cu))
+# Step 00 is no SGEMM: instead of the harness's main it has its own, with common/basics, and what
+# compares, times and verifies the steps leaves it out.
+BASICS_SOURCE := $(wildcard steps/00_*.cu)
+BASICS := $(patsubst %.c,build/%.o,$(wildcard common/basics/*.c))
+STEP_SOURCES := $(filter-out $(BASICS_SOURCE),$(sort $(wildcard steps/[0-9][0-9]_*.cu)))
 STEPS := $(foreach source,$(STEP_SOURCES),$(firstword $(subst _, ,$(notdir $(source)))))
-PROGRAMS := $(STEPS:%=step%)
+PROGRAMS := $(BASICS_SOURCE:steps/00_%.cu=step00) $(STEPS:%=step%)
 HARNESS := $(patsubst %.c,build/%.o,$(filter-out common/main.c,$(wildcard common/*.c)))
 UNIT_TESTS := $(patsubst %.c,build/%,$(wildcard tests/unit_*.c))
 MUTANTS := $(patsubst %.c,build/%,$(wildcard tests/mutants.c))
 MATRIX_LOGS := $(STEP_SOURCES:steps/%.cu=build/matrix/%.log)
 
 # steps/07_inline_ptx.cu of 07, and its object.
-source_of = $(filter steps/$1_%,$(STEP_SOURCES))
+source_of = $(filter steps/$1_%,$(BASICS_SOURCE) $(STEP_SOURCES))
 object_of = $(patsubst %.cu,build/%.o,$(call source_of,$1))
 
 # A step that chooses among others names each in a line of its own, {&step07, ...}: 10:07 is one. Its
@@ -29,6 +33,7 @@ CHOICES := $(sort $(shell { grep -o '^    {&step[0-9][0-9]' $(STEP_SOURCES) /dev
 choices_of = $(patsubst $1:%,%,$(filter $1:%,$(CHOICES)))
 LIBRARY := $(patsubst %.c,build/%.o,$(wildcard common/library/*.c))
 chosen_objects_of = $(foreach step,$(choices_of),$(call object_of,$(step))) $(if $(choices_of),$(LIBRARY))
+main_objects_of = $(if $(filter 00,$1),$(BASICS),build/common/main-step$1.o)
 objects_of = $(object_of) $(chosen_objects_of)
 want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: it starts those of \
 	$(choices_of)))
@@ -50,6 +55,12 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make loops        the instructions of each main loop, counted
 ##   make tries        the mistakes and experiments of the chapters, a target each
 ##   make matrix       every step for every architecture: registers and spills
+##
+## Labs (docs/labs/teacher.md; also 07-hunt, 07-predict):
+##   make lab07        your file, labs/step07.cu, with gaps to fill in (FORCE=1: begin anew)
+##   make check07      judge it: correct, clean, counters, on a GPU speed
+##   make hint07       the next of three hints
+##   make solution07   what your file and the course's differ in
 ##
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
@@ -74,9 +85,15 @@ ifneq ($(findstring ",$(CURDIR)),)
 $(error there is a double quote in the path of this folder, which nvcc cannot bear: $(CURDIR))
 endif
 
+NO_GEMM := $(filter diff00 profile00 sanitize00,$(MAKECMDGOALS))
+ifneq ($(NO_GEMM),)
+$(error make $(NO_GEMM): step 00 multiplies no matrices; there are step00, ptx00 and sass00)
+endif
+
 # Of step7, diff10, ptx99, ...: those whose step there is not.
 VERBS := step diff ptx sass profile sanitize
-NO_STEP := $(firstword $(filter-out diffs $(VERBS) $(foreach verb,$(VERBS),$(STEPS:%=$(verb)%)), \
+NO_STEP := $(firstword $(filter-out diffs $(VERBS) step00 ptx00 sass00 \
+	$(foreach verb,$(VERBS),$(STEPS:%=$(verb)%)), \
 	$(filter $(VERBS:%=%%),$(MAKECMDGOALS))))
 ifneq ($(NO_STEP),)
 $(error make $(NO_STEP): there is no step $(strip $(foreach verb,$(VERBS), \
@@ -97,7 +114,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean site diff%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean site diff% lab% hint% solution%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -203,7 +220,8 @@ all: $(PROGRAMS)
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
 
 .SECONDEXPANSION:
-$(PROGRAMS): step%: $$(call objects_of,%) build/common/main-step%.o $(HARNESS) build/common/poison.o
+$(PROGRAMS): step%: $$(call objects_of,%) $$(call main_objects_of,%) $(HARNESS) \
+		build/common/poison.o
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
@@ -222,8 +240,9 @@ build/%.o: %.cu build/nvcc-flags build/architectures
 include common/emulator/emulator.mk
 include common/library/library.mk
 include docs/variants.mk
+include common/labs/labs.mk
 
--include $(wildcard build/*/*.d build/sanitized/*/*.d build/debug/*/*.d)
+-include $(wildcard build/*/*.d build/common/basics/*.d build/sanitized/*/*.d build/debug/*/*.d)
 
 # Before anything that is built in the same run.
 $(if $(filter clean,$(MAKECMDGOALS)),.NOTPARALLEL:)
@@ -246,7 +265,7 @@ diffs:
 	@$(call need,python3,python3)
 	@python3 tests/diffs.py
 
-PTX := $(STEPS:%=ptx%)
+PTX := ptx00 $(STEPS:%=ptx%)
 .PHONY: $(PTX)
 $(PTX): ptx%: $$(call source_of,%)
 	$(call want_kernel,$*)
@@ -255,7 +274,7 @@ $(PTX): ptx%: $$(call source_of,%)
 		$(if $(DEBUG),,-src-in-ptx) $< -o build/ptx/$*.ptx
 	@tests/ptx.sh build/ptx/$*.ptx
 
-SASS := $(STEPS:%=sass%)
+SASS := sass00 $(STEPS:%=sass%)
 .PHONY: $(SASS)
 $(SASS): sass%: $$(call object_of,%)
 	$(call want_kernel,$*)
@@ -324,11 +343,12 @@ build/tests/mutants-debug: build/tests/mutants.o build/tests/fake_cuda.o \
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
-FORMATTED := $(wildcard common/*.[ch] common/*.cu common/library/*.[ch] common/emulator/*.[ch] \
-	common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
+FORMATTED := $(wildcard common/*.[ch] common/*.cu common/basics/*.[ch] common/library/*.[ch] \
+	common/emulator/*.[ch] common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
 	tests/emulator/programs/*.cu steps/*.cu docs/listings/*.cu)
 # And the headers that they include.
-TIDY := $(wildcard common/*.c common/library/*.c common/emulator/*.c docs/examples/*.c tests/*.c)
+TIDY := $(wildcard common/*.c common/basics/*.c common/library/*.c common/emulator/*.c \
+	docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard .devcontainer/*.sh) common/emulator/emucc $(wildcard tests/*.sh)
 docs: $(VARIANT_TWINS) $(EMULATED)

@@ -6,6 +6,10 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // What the program's exit status tells a script.
 enum exit_code {
     EXIT_VERIFIED = 0,
@@ -40,5 +44,9 @@ void check_cublas(cublasStatus_t status, const char *call, const char *file, int
 // What is going on, where stderr is a terminal. The next text replaces it, and so does an error.
 void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void hide_progress(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "step.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct device {
     char name[256];
     char driver[96]; // "580.159", or the CUDA version that the driver is for
@@ -48,5 +52,9 @@ int query_kernels(const struct step *step, const struct device *device, struct k
 // the callee's; neither needs a device.
 const char *cuda_version(void);
 const char *cublas_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #pragma weak emulator_print_counts
 #pragma weak emulator_write_counts
 #pragma weak emulator_draw
+#pragma weak emulator_totals
 
 bool emulated(void)
 {
@@ -67,6 +69,19 @@ void write_counts(FILE *file, const char *indent)
 {
     if (emulated())
         emulator_write_counts(file, indent);
+}
+
+struct counted counted(void)
+{
+    struct counted counted = {NAN, NAN};
+
+    if (emulated()) {
+        const struct emulator_totals totals = emulator_totals();
+
+        counted.sectors = (double)totals.load_sectors / (double)totals.load_requests;
+        counted.idle_percent = 100 * (double)totals.idle_lanes / (32 * (double)totals.instructions);
+    }
+    return counted;
 }
 
 void draw_figure(const struct options *options)

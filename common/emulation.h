@@ -11,6 +11,10 @@
 
 #include "options.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Whether this is a twin.
 bool emulated(void);
 
@@ -28,6 +32,13 @@ void end_counting(void);
 void print_counts(const struct shape *shape, bool lines);
 void write_counts(FILE *file, const char *indent);
 
+// What the kernels counted did, on the average: NaN in a program that is no twin.
+struct counted {
+    double sectors;      // of 32 bytes of global memory, a load
+    double idle_percent; // of the lanes of a warp, an instruction
+};
+struct counted counted(void);
+
 // In a twin: makes the drawing that the options ask for, of the kernels counted. Where there is
 // nothing to draw, or the file cannot be written: one line and exit 2.
 void draw_figure(const struct options *options);
@@ -42,5 +53,9 @@ void become_twin(char **argv);
 // In a twin: kernels may touch these bytes of the allocation that they are in, and no others.
 // Messages call them `name`.
 void limit_kernels(const void *first, size_t bytes, char name);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

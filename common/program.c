@@ -180,7 +180,8 @@ static enum exit_code run_all(const struct options *options, const struct step *
         run_shape(&bench, &setting, &shape, &outcome);
     }
     print_notes(&setting, &outcome);
-    print_counts(&outcome.shape, options->lines);
+    if (outcome.done > 0)
+        print_counts(&outcome.shape, options->lines);
     check_stdout();
     draw_figure(options);
     close_bench(&bench);

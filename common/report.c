@@ -65,6 +65,16 @@ static void print_kernels_without_device(const struct step *step)
                step->kernels[i].path, step->kernels[i].path[0] != '\0' ? ": " : "");
 }
 
+void print_device(const struct device *device)
+{
+    if (emulated())
+        printf("device   %s (the GPU is emulated: all checks, no rates), CUDA %s\n", device->name,
+               cuda_version());
+    else
+        printf("device   %s, sm_%d, %d SMs, driver %s, CUDA %s, cuBLAS %s\n", device->name,
+               device->capability, device->sms, device->driver, cuda_version(), cublas_version());
+}
+
 void print_setting(const struct setting *setting)
 {
     const struct device *device = setting->device;
@@ -75,12 +85,7 @@ void print_setting(const struct setting *setting)
         print_kernels_without_device(setting->step);
         return;
     }
-    if (emulated())
-        printf("device   %s (the GPU is emulated: all checks, no rates), CUDA %s\n", device->name,
-               cuda_version());
-    else
-        printf("device   %s, sm_%d, %d SMs, driver %s, CUDA %s, cuBLAS %s\n", device->name,
-               device->capability, device->sms, device->driver, cuda_version(), cublas_version());
+    print_device(device);
     for (i = 0; i < setting->kernel_count; i++)
         print_kernel(&setting->kernels[i]);
 }

@@ -8,6 +8,9 @@
 // none: what only the runtime knows is left out then, and that is said.
 void print_setting(const struct setting *setting);
 
+// The second of these lines.
+void print_device(const struct device *device);
+
 // The table's head and one of its lines. A size that has no rate has dashes.
 void print_table_head(const struct options *options);
 void print_row(const struct setting *setting, const struct record *record);

@@ -88,14 +88,9 @@ class KeepOld(Exception):
     """This block cannot be made here: what stands there stays."""
 
 
-def step_title(step):
-    path = steps.sources()[step]
-    return re.search(r'\.title = "([^"]*)"', steps.text(path))[1]
-
-
 def chapter_file(step):
     """07-inline-ptx.md, as the program prints it."""
-    return os.path.basename(steps.sources()[step])[:-3].replace("_", "-") + ".md"
+    return os.path.basename(steps.all_sources()[step])[:-3].replace("_", "-") + ".md"
 
 
 def has_page(name):
@@ -107,8 +102,13 @@ def base_of(step):
 
 
 def name_of(name):
-    """Of a step, "step 07"; of an experiment, what it changes."""
+    """Of a step, "step 07"; of an experiment, its name with a link to its change."""
     return f"step {name}" if name.isdigit() else f"[{name}](variants/{name}.diff)"
+
+
+def told(name):
+    """The same, with what the experiment changes."""
+    return name_of(name) if name.isdigit() else f"{name_of(name)}: {variants.load(name).title}"
 
 
 # ---------------------------------------------------------------------------- values within a line
@@ -149,6 +149,11 @@ def loop(name, what, kernel=None):
     if what == "others":
         return f"{(total - products) / products:.3f}"
     return str(sum(n for op, n in counted.items() if op == what or op.startswith(what + ".")))
+
+
+def share(name):
+    """FFMA among the instructions of the main loop, in percent."""
+    return f"{100 * int(loop(name, 'FFMA')) / int(loop(name, 'all')):.0f}"
 
 
 def fewer(name, base):
@@ -194,29 +199,29 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, fewer, per_request, lines, record)
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, share, fewer, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
 
 def nav(step):
     """The line under a chapter's title."""
-    numbers = list(steps.sources())
+    numbers = list(steps.all_sources())
     here = numbers.index(step)
-    source = os.path.basename(steps.sources()[step])
+    source = os.path.basename(steps.all_sources()[step])
     parts = [f"[steps/{source}](../steps/{source})"]
     if base := base_of(step):
         parts.append(f"grown out of [{base}]({chapter_file(base)}) by {lines(step)} lines, `make diff{step}`")
     for word, at in (("before", here - 1), ("next", here + 1)):
         number = numbers[at] if 0 <= at < len(numbers) else None
         if number and has_page(chapter_file(number)):
-            parts.append(f"{word}: [{number} {step_title(number)}]({chapter_file(number)})")
+            parts.append(f"{word}: [{number} {steps.title(number)}]({chapter_file(number)})")
     return " · ".join(parts + ["[all chapters](README.md)"] * has_page("README.md"))
 
 
 def excerpt(step, name):
     """What stands between two anchors of a step, and where."""
-    path = steps.sources()[step]
+    path = steps.all_sources()[step]
     text = steps.text(path)
     match = re.search(rf"^[ ]*// \[{name}\]\n(.*?)^[ ]*// \[/{name}\]\n", text, re.DOTALL | re.MULTILINE)
     if not match:
@@ -262,10 +267,10 @@ def rates(*names):
         try:
             found = measured.runs(name, "4096")[0]
         except measured.NotMeasured:
-            out.append(row([name_of(name), "not measured yet"] + [""] * (len(sizes) + 2)))
+            out.append(row([told(name), "not measured yet"] + [""] * (len(sizes) + 2)))
             continue
         out.append(
-            row([name_of(name)] + [try_rate(name, size) for size in sizes] + [
+            row([told(name)] + [try_rate(name, size) for size in sizes] + [
                 found["registers"], kibibytes(found["shared_bytes"]), found["blocks_per_sm"]
             ])
         )  # fmt: skip
@@ -351,7 +356,8 @@ def attempt(name):
         status, output, errors = variants.run(variant, options)
         statuses.append(status)
         said.append(f"$ build/variants/{name}-emulated {options}")
-        said.append(tidy(errors) if status else output.splitlines()[-1])
+        verified = [line for line in output.splitlines() if " exact " in line]
+        said.append(tidy(errors) if status else "\n".join(verified))
     if not variants.is_as_told(variant, statuses):
         raise ValueError(f"docs/variants/{name}.diff: exit status {statuses}")
     return f"{hunks(name)}\n\n```text\n" + "\n".join(said) + "\n```"
@@ -410,6 +416,14 @@ def emulator(step, *options):
     return f"```text\n$ ./step{step} --emulate {' '.join(options)}\n{text}\n```"
 
 
+def experiment(name):
+    """What an experiment of step 00 prints on the emulator."""
+    command = [twin("00"), name]
+    result = subprocess.run(command, cwd=steps.ROOT, stdout=subprocess.PIPE, check=True, text=True, timeout=60)
+    table = result.stdout.split("\n\n", 1)[1]
+    return f"```text\n$ ./step00 {name} --emulate\n{table.strip(chr(10))}\n```"
+
+
 def figure(name):
     """A figure with its text alternative, which the figure itself holds."""
     text = steps.text(os.path.join(steps.ROOT, "docs", "figures", name + ".svg"))
@@ -417,4 +431,4 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, figure)
+BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, experiment, figure)

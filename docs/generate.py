@@ -28,10 +28,9 @@ BLOCK = re.compile(
 )
 VALUE = re.compile(r"(<!--=(\w+)((?: [\w.-]+)*)-->)([^<\n]*)(<!--/-->)")
 
-TITLE = re.compile(r'\.title = "([^"]*)"')
-
 # What each step is about, for the table of the ladder.
 IDEAS = {
+    "00": "CUDA C basics, an experiment each: copies, launches, coalescing, occupancy, roofline",
     "01": "one thread computes one element; `threadIdx.x` runs along a row, so that loads coalesce",
     "02": "a tile of A and of B is read from global memory once a block; a thread keeps 8x8 of C",
     "03": "the tile of A is kept transposed and padded, so that fragments are read 16 bytes at a time",
@@ -64,9 +63,10 @@ def ladder():
         "|---|---|--:|--:|--:|--:|--:|",
     ]
     cublas = {size: [] for size in sizes}
-    for step, path in steps.sources().items():
-        title = TITLE.search(steps.text(path))[1]
-        head = f"| [{step} {title}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
+    for step, path in steps.all_sources().items():
+        page = chapters.chapter_file(step)
+        number = f"[{step}](docs/{page})" if chapters.has_page(page) else step
+        head = f"| {number} [{steps.title(step)}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
         if step not in measured(rows):
             lines.append(f"{head} | | | | |")
             continue

@@ -5,6 +5,7 @@ The pages are those of docs/. A link to a file of the repository leads to a page
 and a link to a folder to a page that lists it.
 """
 
+import glob
 import json
 import os
 import re
@@ -129,7 +130,8 @@ class Site:
 
 
 def documents():
-    return sorted("docs/" + name for name in os.listdir(DOCS) if name.endswith(".md"))
+    found = glob.glob(os.path.join(DOCS, "*.md")) + glob.glob(os.path.join(DOCS, "labs", "*.md"))
+    return sorted(os.path.relpath(path, ROOT) for path in found)
 
 
 def navigation(found):

@@ -19,7 +19,7 @@ build/variants/%.o: build/variants/%.cu build/nvcc-flags build/architectures
 .SECONDARY: $(VARIANTS:%=build/variants/%.cu) $(VARIANTS:%=build/variants/%.o)
 
 main_step_of = step$(call step_of,$1)
-main_of_variant = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
+main_of_variant = $(call main_objects_of,$(step_of)) $(call chosen_objects_of,$(step_of))
 $(VARIANT_TWINS): build/variants/%-emulated: build/variants/%.o $$(call main_of_variant,$$*) $(HARNESS) \
 		build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
@@ -66,3 +66,7 @@ build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/n
 loops: $(LOOPS:%=build/loops/%.cubin)
 	@$(call need,python3,python3)
 	@CUOBJDUMP='$(CUOBJDUMP)' python3 tests/loop_mix.py '$(TOOLKIT)/bin' build/loops.csv $^
+
+# Of try02-nothing and its like.
+try% time%:
+	@echo "make $@: there is no such change (make tries lists them)" >&2; exit 2

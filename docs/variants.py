@@ -42,7 +42,7 @@ def load(name):
 
 def source(variant):
     """The changed text of the step."""
-    text = steps.text(steps.sources()[variant.step])
+    text = steps.text(steps.all_sources()[variant.step])
     for hunk in variant.hunks:
         old = "".join(line[1:] + "\n" for line in hunk if not line.startswith("+"))
         new = "".join(line[1:] + "\n" for line in hunk if not line.startswith("-"))

@@ -42,10 +42,11 @@ def faults(text):
     return found + ([f"the lab of line {lab} is not closed"] if lab else [])
 
 
-for step, source in steps.sources().items():
+for step, source in steps.all_sources().items():
     text = steps.text(source)
     tap.ok(not faults(text), f"step {step}: anchors and labs are in order", "\n".join(faults(text)))
-    tap.ok(re.search(r"^\s*// lab: ", text, re.M), f"step {step} has a lab")
+    if step in steps.sources():
+        tap.ok(re.search(r"^\s*// lab: ", text, re.M), f"step {step} has a lab")
     tap.ok(
         text.startswith(f"// Step {step}: ") and f"make step{step} && ./step{step}" in text,
         f"step {step}: the header names the step and how to build it",

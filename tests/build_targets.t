@@ -171,6 +171,12 @@ def check_messages():
             f"so is {target}, where steps have two digits",
             result.stderr,
         )  # fmt: skip
+    result = make("profile00")
+    tap.ok(
+        result.returncode != 0 and result.stderr.count("\n") == 1 and "no matrices" in result.stderr,
+        "so is profile00, which compares with cuBLAS",
+        result.stderr,
+    )
     quoted = os.path.join(copy, 'a "quoted" folder')
     os.mkdir(quoted)
     shutil.copy(os.path.join(copy, "Makefile"), quoted)

@@ -35,7 +35,9 @@ if not shutil.which("aspell") or "en_GB" not in tap.run(["aspell", "dicts"]).std
 
 words = set(steps.text(os.path.join(steps.ROOT, "docs", "words.txt")).lower().split())
 tap.ok(unknown("This is a plaine mistake.") == {"plaine"}, "a misspelt word is found")
-for path in [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(steps.ROOT, "docs", "*.md")))]:
+docs = os.path.join(steps.ROOT, "docs")
+pages = glob.glob(os.path.join(docs, "*.md")) + glob.glob(os.path.join(docs, "labs", "*.md"))
+for path in [os.path.join(steps.ROOT, "README.md"), *sorted(pages)]:
     found = unknown(steps.text(path))
     wrong = sorted(word for word in found if word.lower() not in words)
     tap.ok(not wrong, os.path.relpath(path, steps.ROOT), " ".join(wrong) + "\nneither English nor in docs/words.txt")

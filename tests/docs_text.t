@@ -18,11 +18,7 @@ SECTIONS = [
     "Further reading",
 ]  # fmt: skip
 SECONDS = 60  # for one command
-PLANNED = {
-    "docs/" + name + ".md"
-    for name in "README cuda-basics gemm-anatomy ptx-primer shared-memory-banks benchmarking"
-    " why-is-it-slower-here glossary reading coverage".split()
-}  # pages that are being written
+LAST_WITH_CHAPTER = "10"
 
 GENERATED = re.compile(r"<!-- generated: .*?<!-- end generated -->|<!--=.*?<!--/-->", re.DOTALL)
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -31,7 +27,7 @@ RATE = re.compile(r"\d[\d.,]*\s*TFLOP/s")
 
 
 def pages():
-    return [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(DOCS, "*.md")))]
+    return [os.path.join(steps.ROOT, "README.md"), *sorted(glob.glob(os.path.join(DOCS, "*.md")) + glob.glob(os.path.join(DOCS, "labs", "*.md")))]
 
 
 def without_code(text):
@@ -55,7 +51,7 @@ def dead(path, link):
     name, _, anchor = link.partition("#")
     target = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
     if not os.path.exists(target):
-        return None if os.path.relpath(target, steps.ROOT) in PLANNED else "no such file"
+        return "no such file"
     if anchor and target.endswith(".md") and anchor not in anchors(steps.text(target)):
         return "no such heading"
     if anchor and not target.endswith(".md"):
@@ -85,17 +81,19 @@ def check_markers(path, text):
 
 
 def chapter_of(step):
-    return os.path.basename(steps.sources()[step])[:-3].replace("_", "-") + ".md"
+    return os.path.basename(steps.all_sources()[step])[:-3].replace("_", "-") + ".md"
 
 
 def check_chapter(step):
     name = chapter_of(step)
     path = os.path.join(DOCS, name)
-    if not os.path.exists(path):
-        tap.skip(f"step {step} has its chapter, docs/{name}", "being written")
+    if step > LAST_WITH_CHAPTER and not os.path.exists(path):
+        tap.skip(f"step {step} has its chapter, docs/{name}", "it has none yet")
+        return
+    if not tap.ok(os.path.exists(path), f"step {step} has its chapter, docs/{name}"):
         return
     text = steps.text(path)
-    title = re.search(r'\.title = "([^"]*)"', steps.text(steps.sources()[step]))[1]
+    title = steps.title(step)
     tap.ok(
         text.splitlines()[0].lower() == f"# {step} {title}".lower(),
         f"docs/{name}: its title is the step's",
@@ -149,7 +147,7 @@ for path in pages():
     check_links(path, text)
     check_rates(path, text)
     check_markers(path, text)
-for step in steps.sources():
+for step in steps.all_sources():
     check_chapter(step)
 for command, page in commands().items():
     check_command(command, page)

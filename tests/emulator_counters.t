@@ -183,6 +183,9 @@ def check_divergence():
            parting["idle_lanes_percent"])
     tap.ok((together["parted_branches"], together["idle_lanes_percent"]) == (0, 0),
            "lanes that stay together: none parts, none is idle", together)
+    apart, one = (count_case(f"switch_{name}") for name in ("apart", "together"))
+    got = [(kernel["parted_branches"], kernel["conditional_branches"]) for kernel in (apart, one)]
+    tap.ok(got == [(1, 1), (0, 1)], "a table of targets: a branch, that parts lanes or not", got)
     tap.ok(half["idle_lanes_percent"] == 50, "a block of 16 threads: half of a warp is idle", half)
 
 

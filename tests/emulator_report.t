@@ -49,6 +49,12 @@ def check_table(folder):
         tap.ok(text in row, f"line {access['line']} with its text", row)
 
 
+def check_nothing(folder):
+    result, counters = run(folder, "07", "-m", "0")
+    tap.ok(result.returncode == 0 and counters == [] and "no kernel has been started" in result.stdout,
+           "no kernel: said, and an empty list", result.stdout)
+
+
 def check_json(folder):
     for step in steps.sources():
         _, counters = run(folder, step)
@@ -93,6 +99,14 @@ def check_figure(folder):
         tap.ok(len(lanes) == 32, "with a row for each lane", len(lanes))
 
 
+    source = steps.text(steps.sources()["07"]).splitlines()
+    for call in ("load4(&frag_b[j]", "fill(first"):
+        line = next(number for number, text in enumerate(source, 1) if call in text)
+        result, _ = run(folder, "07", "--figure", path, "--line", str(line))
+        tap.ok(result.returncode == 0 and f"called in line {line}" in steps.text(path),
+               f"of a line that calls a function: {call}", result.stderr)
+
+
 def check_mistakes(folder):
     path = os.path.join(folder, "none.svg")
     result, counters = run(folder, "07", "--figure", path, "--line", "1")
@@ -108,6 +122,7 @@ def check_mistakes(folder):
 
 with tempfile.TemporaryDirectory() as place:
     check_table(place)
+    check_nothing(place)
     check_json(place)
     check_figure(place)
     check_mistakes(place)

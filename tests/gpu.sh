@@ -1,15 +1,15 @@
 #!/bin/sh
 # gpu.sh FOLDER TOOLS [VARIANT...]: all the work that needs a GPU, results as files in FOLDER. TOOLS is
 # where the toolkit's programs are, each VARIANT a program made of docs/variants. PHASES chooses among
-# "verify sanitize profile benchmark variants patterns facts". Goes on after a failure, and exits 1 if there
-# was one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv, variant_counters.csv,
-# access_patterns.csv, device_facts.csv and occupancy.csv.
+# "verify basics sanitize profile benchmark variants patterns facts". Goes on after a failure, and exits 1
+# if there was one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv,
+# variant_counters.csv, access_patterns.csv, device_facts.csv and occupancy.csv.
 set -u
 
 out=$1
 tools=$2
 shift 2
-phases=${PHASES:-verify sanitize profile benchmark variants patterns facts}
+phases=${PHASES:-verify basics sanitize profile benchmark variants patterns facts}
 mkdir -p "$out" || exit 1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -44,21 +44,22 @@ collect()
     [ -e "$1" ] && awk 'FNR > 1 || NR == 1' "$@" >"$out/$name.csv"
 }
 
-# variants PROGRAM...: the times of all and of the steps, under their names, in one file.
+# variants PROGRAM...: the times of all and of their steps, under their names, in one file; the counters.
 variants()
 {
-    for program in step[0-9][0-9] "$@"; do
-        name=$(basename "$program" | sed 's/^step//')
-        benchmark "variant-$name" "./$program"
-        [ -e "$out/variant-$name.csv" ] &&
-            awk -v "name=$name" '{ print (NR == 1 ? "variant" : name) "," $0 }' \
-                "$out/variant-$name.csv" >"$out/named-variant-$name.csv"
+    bases=$(printf '%s\n' "$@" | sed 's|.*/\([0-9][0-9]\)-.*|step\1|' | sort -u)
+    for program in $bases "$@"; do
+        variant=$(basename "$program" | sed 's/^step//')
+        benchmark "variant-$variant" "./$program"
+        [ -e "$out/variant-$variant.csv" ] &&
+            awk -v "variant=$variant" '{ print (NR == 1 ? "variant" : variant) "," $0 }' \
+                "$out/variant-$variant.csv" >"$out/named-variant-$variant.csv"
     done
     collect variants "$out"/named-variant-*.csv
     for program in "$@"; do
-        name=$(basename "$program")
-        run "counters-$name" python3 tests/counters.py "./$program" 4096 "$tools" \
-            "$out/counters-$name.csv"
+        variant=$(basename "$program")
+        run "counters-$variant" python3 tests/counters.py "./$program" 4096 "$tools" \
+            "$out/counters-$variant.csv"
     done
     collect variant_counters "$out"/counters-*.csv
 }
@@ -69,6 +70,8 @@ if ./step01 --list 2>&1 | grep -q "no CUDA device\|the GPU is emulated"; then
     exit 1
 fi
 run machine sh -c "date -u +%FT%TZ; nvidia-smi; '$tools/nvcc' --version"
+programs=$(echo step[0-9][0-9] | sed 's/step00 *//') # step 00 multiplies no matrices
+experiments=$(./step00 --list | awk '{ print $1 }')
 for phase in $phases; do
     [ "$phase" = variants ] && variants "$@"
     [ "$phase" = verify ] && run verify prove --verbose tests/gpu_steps.t tests/gpu_library.t
@@ -79,7 +82,10 @@ for phase in $phases; do
         run device_facts build/device_facts && mv "$out/device_facts.txt" "$out/device_facts.csv"
         run occupancy build/device_facts occupancy && mv "$out/occupancy.txt" "$out/occupancy.csv"
     }
-    for step in step[0-9][0-9]; do
+    [ "$phase" = basics ] && for experiment in $experiments; do
+        run "step00-$experiment" ./step00 "$experiment"
+    done
+    for step in $programs; do
         case $phase in
         sanitize) run "$step-sanitize" tests/sanitize.sh "./$step" "$tools" & ;;
         profile)
@@ -94,7 +100,7 @@ for phase in $phases; do
     done
     # What differs from process to process does not show within one: several of them, far apart.
     for process in 1 2 3; do
-        for step in step[0-9][0-9]; do
+        for step in $programs; do
             [ "$phase" = benchmark ] || continue
             benchmark "$step-squares-$process" "./$step"
             benchmark "$step-k128-$process" "./$step" -m 4096 -n 4096 -k 128 # the store matters

@@ -10,10 +10,22 @@ COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTAL
 DESCRIPTOR = re.compile(r"^const struct step step\d\d = \{.*?^\};", re.DOTALL | re.MULTILINE)
 
 
-def sources():
-    """{"07": ".../steps/07_inline_ptx.cu", ...}, in order."""
+def all_sources():
+    """{"00": ".../steps/00_vector_add.cu", ...}, in order."""
     paths = sorted(glob.glob(os.path.join(ROOT, "steps", "[0-9][0-9]_*.cu")))
     return {os.path.basename(path)[:2]: path for path in paths}
+
+
+def sources():
+    """The same without step 00, which multiplies no matrices."""
+    return {step: path for step, path in all_sources().items() if step != "00"}
+
+
+def title(step):
+    """As a person writes it: of the descriptor, or of the header where there is none."""
+    source = text(all_sources()[step])
+    found = re.search(r'\.title = "([^"]*)"', source) or re.match(r"// Step \d\d: (.*)", source)
+    return found[1]
 
 
 def text(path):

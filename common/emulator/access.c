@@ -183,6 +183,7 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
         }
         if ((together >> leader & 1) == 0)
             outside(warp, instruction, leader, addresses[leader], bytes, write);
+        memory_note_use(allocation, write);
         begin_global(warp, instruction, together, same);
         shadow_global(warp, instruction, together, same, bytes, write, allocation);
         left &= ~together;
@@ -213,6 +214,7 @@ void locate_global(struct warp *warp, const struct instruction *instruction, uin
         locate_apart(warp, instruction, active, addresses, bytes, write, at);
         return;
     }
+    memory_note_use(*last, write);
     uint8_t *const host = (*last)->host;
     const uint64_t address = (*last)->address;
     for (int l = 0; l < LANES; l++)

@@ -100,6 +100,7 @@ static const uint8_t *find_source(struct warp *warp, const struct instruction *i
                   ? "use after free"
                   : "out of bounds",
               read, describe_address(address, read, place, sizeof place));
+    memory_note_use(allocation, false);
     *valid = memory_valid(allocation, address - allocation->address, read);
     return allocation->host + (address - allocation->address);
 }

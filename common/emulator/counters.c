@@ -178,11 +178,19 @@ void count_local(struct warp *warp, const struct instruction *instruction)
 
 // Snapshots --------------------------------------------------------------------------------------
 
+bool is_in_line(const struct statement *statement, int line)
+{
+    const struct call_site *site = statement->inlined_at;
+    while (site != NULL && site->place.line != line)
+        site = site->outer;
+    return statement->place.line == line || site != NULL;
+}
+
 static bool is_wanted(const struct warp *warp, const struct instruction *instruction)
 {
     const struct counters *counters = warp->block->counters;
     return counters != NULL && counters->line != 0 &&
-           counters->line == detail_of(warp, instruction)->statement->place.line;
+           is_in_line(detail_of(warp, instruction)->statement, counters->line);
 }
 
 static void keep(const struct warp *warp, const struct instruction *instruction,

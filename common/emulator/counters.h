@@ -87,6 +87,9 @@ void keep_global(const struct warp *warp, const struct instruction *instruction,
 void keep_shared(const struct warp *warp, const struct instruction *instruction, uint32_t active,
                  const uint32_t offsets[LANES]);
 
+// Whether a statement is of this line of the source, or of a function that is called there.
+bool is_in_line(const struct statement *statement, int line);
+
 // The same lanes have gone through the instructions [from, to).
 static inline void count_run(struct block *block, int from, int to, uint32_t lanes)
 {

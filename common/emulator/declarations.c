@@ -60,6 +60,18 @@ static uint64_t parse_dimensions(struct parser *p)
     return count;
 }
 
+// True for (.managed).
+static bool parse_attribute(struct parser *p)
+{
+    bool managed = false;
+    expect_sign(p, '(');
+    while (!accept_sign(p, ')') && p->token.kind != TOKEN_END) {
+        managed |= at_word(p, ".managed");
+        advance(p);
+    }
+    return managed;
+}
+
 // What stands between a state space and a variable's name: .align 4 .b8, .ptr .global,
 // .attribute(.managed) and so on.
 static void parse_attributes(struct parser *p, struct variable *variable, uint64_t *element)
@@ -70,7 +82,7 @@ static void parse_attributes(struct parser *p, struct variable *variable, uint64
         if (text_is(word, ".align"))
             variable->align = expect_integer(p);
         else if (text_is(word, ".attribute"))
-            skip_past(p, ')');
+            variable->managed |= parse_attribute(p);
         else if (type_bytes(word) != 0 && *element == 0)
             *element = type_bytes(word);
     }
@@ -160,7 +172,8 @@ static uint64_t place_after(uint64_t *bytes, const struct variable *variable)
 static void place_variable(struct parser *p, struct variable *variable)
 {
     if (variable->space == SPACE_GLOBAL || variable->space == SPACE_CONST) {
-        variable->offset = memory_allocate_variable(variable->name, variable->bytes);
+        variable->offset =
+            memory_allocate_variable(variable->name, variable->bytes, variable->managed);
         return;
     }
     if (p->kernel == NULL)

@@ -197,6 +197,8 @@ static void write_instruction(const struct drafts *drafts, const struct draft *d
 {
     instruction->run = draft->run;
     instruction->flow = (uint8_t)draft->flow;
+    if (draft->flow == FLOW_NEXT && draft->guard >= 0)
+        instruction->flow = FLOW_GUARDED;
     instruction->guard = (int16_t)(draft->guard < 0 ? -1 : slot_of(drafts, draft->guard));
     instruction->guard_negated = draft->guard_negated;
     for (int j = 0; j < 4; j++)

@@ -27,6 +27,7 @@ struct emulator_settings {
     // Of the modelled GPU, times ten: 90 is sm_90, unless the program needs more. 0: the newest
     // that the program has machine code for.
     int capability;
+    bool only_this_gpu;  // kernels that need a newer one than that do not run, as on it
     int64_t shared_base; // where shared memory starts in its window; -1: as on the modelled GPU
     uint64_t schedule;   // 0: warps and blocks in order; any other number: a permutation of both
     bool checks;         // false: only accesses outside every allocation are faults
@@ -53,6 +54,14 @@ void emulator_clear_counts(void);
 // Prints what the kernels launched since then have done: for each kernel what it takes of an SM,
 // its instructions and its accesses; with `lines`, also by line of the source.
 void emulator_print_counts(FILE *out, bool lines);
+
+// What they come to, all kernels together.
+struct emulator_totals {
+    uint64_t instructions;                // of PTX, by warps
+    uint64_t idle_lanes;                  // that did not take part in them, of 32 each
+    uint64_t load_requests, load_sectors; // of global memory
+};
+struct emulator_totals emulator_totals(void);
 
 // Writes the same as a JSON array, an object a kernel (docs/emulator.md lists its fields). Every
 // line but the first begins with `indent`.

@@ -7,20 +7,16 @@ EMULATOR := $(filter-out $(ENVIRONMENT),$(patsubst %.c,build/%.o,$(wildcard comm
 EMULATED := $(PROGRAMS:%=build/%-emulated)
 EMULATED_LIBRARIES := -ldl -lpthread -lm
 
-# Whatever CFLAGS say, lanes are vectors and an fma is one only where the PTX has one.
+include common/emulator/flags.mk
+
 build/common/emulator/%.o: common/emulator/%.c build/host-flags
 	$(call say,CC,$@)
-	$(Q)$(CC) $(HOST_FLAGS) -O3 -ffp-contract=off -fno-math-errno -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(HOST_FLAGS) $(EMULATOR_FLAGS) -MMD -MP -c $< -o $@
 
-$(EMULATED): build/step%-emulated: $$(call objects_of,%) build/common/main-step%.o $(HARNESS) \
+$(EMULATED): build/step%-emulated: $$(call objects_of,%) $$(call main_objects_of,%) $(HARNESS) \
 		build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
-
-# What emucc links a program of one's own with.
-build/emulator.a: $(EMULATOR) $(ENVIRONMENT)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
 
 # A program starts its twin where there is no GPU.
 $(PROGRAMS): step%: | build/step%-emulated
@@ -55,8 +51,14 @@ build/tests/emulator_facts: build/tests/emulator_facts.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-test: $(EMULATED) $(EMULATOR_CASES) build/tests/ptx_runner build/tests/access_patterns-emulated \
-	build/tests/emulator_facts
+# Programs as a learner writes them, built as he builds them.
+EMULATOR_PROGRAMS := $(patsubst %.cu,build/%,$(wildcard tests/emulator/programs/*.cu))
+$(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*)
+	$(call say,EMUCC,$@)
+	$(Q)NVCC='$(NVCC)' CC='$(CC)' common/emulator/emucc $< -o $@
+
+test: $(EMULATED) $(EMULATOR_CASES) $(EMULATOR_PROGRAMS) build/tests/ptx_runner \
+	build/tests/access_patterns-emulated build/tests/emulator_facts
 
 -include $(wildcard build/tests/emulator/*.d)
 

@@ -6,10 +6,17 @@
 #include <string.h>
 
 #include "emulator.h"
+#include "fault.h"
 
 extern char **environ;
 
 static const char prefix[] = "EMULATOR_";
+
+// What to do at the end of the program.
+static struct {
+    bool report, lines;
+    const char *json, *figure; // files to write
+} wanted;
 
 static _Noreturn void bad_setting(const char *name, const char *value, const char *allowed)
 {
@@ -66,11 +73,42 @@ static void set_workers(const char *name, const char *value)
     emulator_settings.workers = (int)number(name, value, 1, 64, "threads, 1 to 64");
 }
 
+static const char gpu_wanted[] = "a GPU, sm_75 or later, such as sm_86";
+
 static void set_gpu(const char *name, const char *value)
 {
-    const char *const digits = strncmp(value, "sm_", 3) == 0 ? value + 3 : value;
-    emulator_settings.capability =
-        (int)number(name, digits, 75, 999, "a GPU, sm_75 or later, such as sm_86");
+    if (strncmp(value, "sm_", 3) != 0)
+        bad_setting(name, value, gpu_wanted);
+    emulator_settings.capability = (int)number(name, value + 3, 75, 999, gpu_wanted);
+    emulator_settings.only_this_gpu = true;
+}
+
+static void set_report(const char *name, const char *value)
+{
+    wanted.report = on_or_off(name, value);
+}
+
+static void set_lines(const char *name, const char *value)
+{
+    wanted.lines = on_or_off(name, value);
+}
+
+static void set_json(const char *name, const char *value)
+{
+    (void)name;
+    wanted.json = value;
+}
+
+static void set_figure(const char *name, const char *value)
+{
+    (void)name;
+    wanted.figure = value;
+}
+
+static void set_line(const char *name, const char *value)
+{
+    emulator_settings.figure_line =
+        (int)number(name, value, 1, INT32_MAX, "the number of a line of the source");
 }
 
 static const struct {
@@ -79,6 +117,8 @@ static const struct {
 } settings[] = {
     {"CHECKS", set_checks},           {"LEAKS", set_leaks},     {"SCHEDULE", set_schedule},
     {"SHARED_BASE", set_shared_base}, {"WORKERS", set_workers}, {"GPU", set_gpu},
+    {"REPORT", set_report},           {"LINES", set_lines},     {"JSON", set_json},
+    {"FIGURE", set_figure},           {"LINE", set_line},
 };
 
 // A variable that begins like a setting and is none has been misspelt.
@@ -98,8 +138,76 @@ static void apply(const char *variable)
     bad_setting(name, equals + 1, "there is no such setting (emucc --help lists them)");
 }
 
-// Before the constructors that register kernels.
-__attribute__((constructor(101))) static void configure(int argc, char **argv)
+// What has been counted ---------------------------------------------------------------------------
+
+static _Noreturn void cannot_write(const char *name, const char *file, const char *why)
+{
+    fprintf(stderr, "%s: emulator: %s%s=%s: %s\n", emulator_settings.program, prefix, name, file,
+            why);
+    _Exit(EMULATOR_BAD_SETTING);
+}
+
+static FILE *open_for(const char *name, const char *file)
+{
+    FILE *opened = fopen(file, "w");
+    if (opened == NULL)
+        cannot_write(name, file, strerror(errno));
+    return opened;
+}
+
+static void close_for(const char *name, const char *file, FILE *opened)
+{
+    if (fclose(opened) != 0)
+        cannot_write(name, file, strerror(errno));
+}
+
+static void write_json(void)
+{
+    FILE *file = open_for("JSON", wanted.json);
+    emulator_write_counts(file, "");
+    fputc('\n', file);
+    close_for("JSON", wanted.json, file);
+}
+
+static void write_figure(void)
+{
+    char problem[300];
+    FILE *file = open_for("FIGURE", wanted.figure);
+    const bool drawn = emulator_draw(file, problem, sizeof problem);
+    close_for("FIGURE", wanted.figure, file);
+    if (!drawn) {
+        remove(wanted.figure);
+        cannot_write("FIGURE", wanted.figure, problem);
+    }
+}
+
+// On stderr, so that what the program prints stays as it is.
+static void report(void)
+{
+    if (emulator_has_failed())
+        return;
+    fflush(stdout);
+    if (wanted.report || wanted.lines)
+        emulator_print_counts(stderr, wanted.lines);
+    if (wanted.json != NULL)
+        write_json();
+    if (wanted.figure != NULL)
+        write_figure();
+}
+
+// ------------------------------------------------------------------------------------------------
+
+static void check_figure(void)
+{
+    if (wanted.figure != NULL && emulator_settings.figure_line == 0)
+        bad_setting("FIGURE", wanted.figure, "of which line? EMULATOR_LINE=N says so");
+    if (wanted.figure == NULL && emulator_settings.figure_line != 0)
+        bad_setting("LINE", "N", "for which drawing? EMULATOR_FIGURE=FILE.svg says so");
+}
+
+// Before the constructors that register kernels, and after the one that sees to the check for
+// leaks: the report comes before the check, and both after all destructors.
+__attribute__((constructor(102))) static void configure(int argc, char **argv)
 {
     const char *const slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     if (argc > 0)
@@ -107,4 +215,9 @@ __attribute__((constructor(101))) static void configure(int argc, char **argv)
     emulator_settings.capability = 0; // as the program has been built
     for (char **variable = environ; *variable != NULL; variable++)
         apply(*variable);
+    check_figure();
+    emulator_settings.counters =
+        wanted.report || wanted.lines || wanted.json != NULL || wanted.figure != NULL;
+    if (emulator_settings.counters)
+        atexit(report);
 }

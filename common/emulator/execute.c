@@ -153,14 +153,19 @@ static void switch_lanes(struct warp *warp, const struct instruction *instructio
 {
     const struct detail *detail = detail_of(warp, instruction);
     const uint32_t *choices = words_of(warp, instruction->s[0]);
+    const uint32_t first = choices[first_lane(lanes)];
+    bool parted = false;
     for (int l = 0; l < LANES; l++) {
         if ((lanes >> l & 1) == 0)
             continue;
+        parted |= choices[l] != first;
         if (choices[l] >= (uint32_t)detail->target_count)
             fault(warp, instruction, l, "out of bounds: target %u of a table of %d", choices[l],
                   detail->target_count);
         make_ready(warp, warp->frame, detail->targets[choices[l]], 1U << l);
     }
+    if (parted)
+        count_parted(warp->block, index_of(warp, instruction));
 }
 
 // The lanes in `active` leave the straight path. Returns those that go on behind the instruction.
@@ -201,26 +206,34 @@ static uint32_t leave_path(struct warp *warp, const struct instruction *instruct
 // Runs lanes until they have ended, wait, or have come to where others are.
 static void run_fragment(struct warp *warp, struct fragment fragment, int limit)
 {
-    const struct instruction *const code = warp->block->launch->code->instructions;
-    const struct detail *const details = warp->block->launch->code->details;
+    const struct code *const code = warp->block->launch->code;
+    const int end = limit < code->count ? limit : code->count;
     uint32_t lanes = fragment.lanes;
     int at = fragment.at;
     int start = at; // where these lanes came to from elsewhere
     frame_enter(warp, fragment.frame);
     warp->poll = fragment.poll;
-    while (lanes != 0 && at < limit) {
-        const struct instruction *const instruction = &code[at];
+    while (lanes != 0 && at < end) {
+        const struct instruction *instruction = &code->instructions[at];
+        const struct instruction *const stop = &code->instructions[end];
+        while (instruction < stop && instruction->flow == FLOW_NEXT) {
+            instruction->run(warp, instruction, lanes);
+            instruction++;
+        }
+        at = (int)(instruction - code->instructions);
+        if (at == end)
+            break;
         const uint32_t active = guarded(warp, instruction, lanes);
-        if (instruction->flow == FLOW_NEXT) {
+        if (instruction->flow == FLOW_GUARDED) {
             if (active != 0)
                 instruction->run(warp, instruction, active);
             at++;
         } else if (active == 0) {
             at++;
         } else if (instruction->flow == FLOW_BRANCH && active == lanes &&
-                   !gives_way(warp, &details[at])) {
+                   !gives_way(warp, &code->details[at])) {
             count_run(warp->block, start, at + 1, lanes);
-            at = start = details[at].target;
+            at = start = code->details[at].target;
         } else {
             const uint32_t left = leave_path(warp, instruction, at, lanes, active);
             at++;

@@ -287,8 +287,23 @@ static void print_kernel(FILE *out, const struct kernel_counts *kernel, bool lin
     print_assumed(out, kernel, &tally);
 }
 
+struct emulator_totals emulator_totals(void)
+{
+    struct emulator_totals totals = {0};
+    for (const struct kernel_counts *k = counters_of_kernels(); k != NULL; k = k->next) {
+        const struct tally tally = tally_kernel(k);
+        totals.instructions += tally.executed;
+        totals.idle_lanes += tally.idle;
+        totals.load_requests += tally.traffic[GLOBAL_LOAD].requests;
+        totals.load_sectors += tally.traffic[GLOBAL_LOAD].parts;
+    }
+    return totals;
+}
+
 void emulator_print_counts(FILE *out, bool lines)
 {
+    if (counters_of_kernels() == NULL)
+        fputs("no kernel has been started\n", out);
     for (const struct kernel_counts *kernel = counters_of_kernels(); kernel != NULL;
          kernel = kernel->next) {
         print_kernel(out, kernel, lines);

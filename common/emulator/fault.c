@@ -12,6 +12,11 @@
 #include "memory.h"
 #include "warp.h"
 
+enum {
+    NEAR_NULL = 1 << 20,   // an index added to a null pointer is hardly greater
+    CLOSE_BYTES = 1 << 16, // and an index too small or too large hardly further off
+};
+
 static bool failed;
 
 bool emulator_has_failed(void)
@@ -45,9 +50,24 @@ _Noreturn void emulator_fail(const char *format, ...)
     exit(EMULATOR_FAULT);
 }
 
+// Whether an address is a host's, and not a little outside what kernels may touch.
+static bool is_host_pointer(const struct allocation *near, uint64_t address)
+{
+    const bool close = near != NULL && address - (near->address - CLOSE_BYTES) <
+                                           near->bytes + CLOSE_BYTES + CLOSE_BYTES;
+    return memory_is_host(address) && !close;
+}
+
 const char *describe_address(uint64_t address, uint64_t bytes, char *out, size_t size)
 {
     const struct allocation *near = memory_nearest(address);
+    if (is_host_pointer(near, address)) {
+        snprintf(out, size, "0x%" PRIx64 ", %s", address,
+                 address < NEAR_NULL ? "a null pointer"
+                                     : "a pointer to memory of the host (kernels reach that of "
+                                       "cudaMalloc, cudaMallocManaged and cudaMallocHost)");
+        return out;
+    }
     if (near == NULL) {
         snprintf(out, size, "0x%" PRIx64 ", and nothing has been allocated", address);
         return out;

@@ -276,6 +276,18 @@ static void describe(const struct figure *f, char *text, size_t size)
     }
 }
 
+// How many instructions of the wanted line have accessed what can be drawn.
+static int count_accesses(const struct kernel_counts *kernel)
+{
+    int count = 0;
+    for (int i = 0; i < kernel->code->count; i++) {
+        const struct instruction_count *counted = &kernel->counters.instructions[i];
+        count += counted->global.requests + counted->shared.requests > 0 &&
+                 is_in_line(kernel->code->details[i].statement, emulator_settings.figure_line);
+    }
+    return count;
+}
+
 // Which access it is: of how many in the line, of which warp.
 static void describe_origin(const struct figure *f, char *text, size_t size)
 {
@@ -283,14 +295,13 @@ static void describe_origin(const struct figure *f, char *text, size_t size)
     const struct place place = f->detail->statement->place;
     const struct text file = place_file(f->kernel, place);
     const struct text kernel = kernel_name(f->kernel);
-    int others = 0;
-    for (int i = 0; i < f->kernel->code->count; i++) {
-        const struct instruction_count *count = &f->kernel->counters.instructions[i];
-        others += i != access->instruction && count->global.requests + count->shared.requests > 0 &&
-                  f->kernel->code->details[i].statement->place.line == place.line;
-    }
-    snprintf(text, size, "%.*s:%d, one of %d instruction%s there; %.*s, block (%u,%u,%u), warp %d",
-             (int)file.length, file.start, place.line, others + 1, others > 0 ? "s" : "",
+    const int count = count_accesses(f->kernel);
+    char call[40] = "";
+    if (place.line != emulator_settings.figure_line)
+        snprintf(call, sizeof call, ", called in line %d", emulator_settings.figure_line);
+    snprintf(text, size,
+             "%.*s:%d%s, one of %d instruction%s there; %.*s, block (%u,%u,%u), warp %d",
+             (int)file.length, file.start, place.line, call, count, count > 1 ? "s" : "",
              (int)kernel.length, kernel.start, access->block.x, access->block.y, access->block.z,
              access->warp);
 }

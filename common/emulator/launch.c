@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "order.h"
 #include "shadow.h"
+#include "sharing.h"
 #include "workers.h"
 
 enum {
@@ -120,6 +121,7 @@ enum ending launch_kernel(struct kernel *kernel, struct position grid, struct po
     memory_visit(close_shadow, &launch);
     notes_free(launch.notes);
     publications_free(launch.publications);
+    device_takes_used(kernel->name);
     free(launch.parameters);
     if (launch.ending == ENDING_FAULT)
         emulator_fail("%s", launch.message);

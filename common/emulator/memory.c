@@ -6,7 +6,6 @@
 
 #include "arena.h"
 #include "emulator.h"
-#include "pages.h"
 
 enum {
     ALIGNMENT = 512, // what cudaMalloc gives, and what textures ask for
@@ -46,6 +45,7 @@ static struct allocation *new_allocation(enum memory_kind kind, uint64_t address
     allocation->first = address;
     allocation->last = address + bytes;
     allocation->host = host;
+    allocation->host_may = HOST_MAY_WRITE;
     insert(allocation);
     return allocation;
 }
@@ -72,16 +72,17 @@ static struct allocation *allocate_device(uint64_t bytes)
     return allocation;
 }
 
+static struct allocation *allocate_shared(enum memory_kind kind, uint64_t bytes)
+{
+    uint8_t *own;
+    void *pages = pages_new(bytes, &own);
+    return pages == NULL ? NULL : new_allocation(kind, (uint64_t)(uintptr_t)pages, own, bytes);
+}
+
 struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes)
 {
-    struct allocation *allocation = NULL;
-    if (kind == MEMORY_DEVICE) {
-        allocation = allocate_device(bytes);
-    } else {
-        void *pages = pages_new(bytes);
-        if (pages != NULL)
-            allocation = new_allocation(kind, (uint64_t)(uintptr_t)pages, pages, bytes);
-    }
+    struct allocation *allocation =
+        kind == MEMORY_DEVICE ? allocate_device(bytes) : allocate_shared(kind, bytes);
     if (allocation != NULL)
         memset(allocation->host, 0xff, bytes);
     return allocation;
@@ -92,9 +93,11 @@ struct allocation *memory_register(void *host, uint64_t bytes)
     return new_allocation(MEMORY_REGISTERED, (uint64_t)(uintptr_t)host, host, bytes);
 }
 
-uint64_t memory_allocate_variable(struct text name, uint64_t bytes)
+uint64_t memory_allocate_variable(struct text name, uint64_t bytes, bool managed)
 {
-    struct allocation *allocation = new_device_allocation(MEMORY_VARIABLE, zeroed(bytes, 1), bytes);
+    struct allocation *allocation = managed ? allocate_shared(MEMORY_VARIABLE, bytes) : NULL;
+    if (allocation == NULL)
+        allocation = new_device_allocation(MEMORY_VARIABLE, zeroed(bytes, 1), bytes);
     snprintf(allocation->name, sizeof allocation->name, "%.*s", (int)name.length, name.start);
     return allocation->address;
 }
@@ -163,6 +166,11 @@ bool memory_is_host(uint64_t address)
     return address < FIRST_ADDRESS;
 }
 
+bool memory_is_shared(const struct allocation *allocation)
+{
+    return memory_is_host(allocation->address) && allocation->kind != MEMORY_REGISTERED;
+}
+
 // Freed memory stays in the list, so that it is recognized; memory that was the host's own leaves
 // it, because the host may use the addresses for something else.
 static void forget(struct allocation *allocation)
@@ -182,7 +190,8 @@ void memory_release(struct allocation *allocation)
     if (allocation->kind == MEMORY_DEVICE)
         free(allocation->host);
     else
-        pages_retire(allocation->host, allocation->bytes);
+        pages_retire((void *)(uintptr_t)allocation->address, // NOLINT(performance-no-int-to-ptr)
+                     allocation->host, allocation->bytes);
     free(allocation->valid);
     allocation->host = NULL;
     allocation->valid = NULL;

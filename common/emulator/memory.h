@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pages.h"
 #include "text.h"
 
 enum memory_kind {
@@ -20,15 +21,24 @@ enum memory_kind {
     MEMORY_REGISTERED, // the host's own, between cudaHostRegister and cudaHostUnregister
 };
 
+// What the kernel that is running has done with an allocation: bits.
+enum memory_use {
+    USED_TO_READ = 1,
+    USED_TO_WRITE = 2,
+};
+
 struct allocation {
     enum memory_kind kind;
     uint64_t address, bytes;
-    uint64_t first, last;  // kernels may touch [first, last), device addresses
-    uint8_t *host;         // the bytes; NULL once freed
-    uint8_t *valid;        // one bit a byte, set once written; NULL where all have been
-    struct shadow *shadow; // who touched it during this launch; NULL between launches
-    unsigned flags;        // what the host asked for when it allocated this
-    char name[64];         // "" where nobody has named it
+    uint64_t first, last;   // kernels may touch [first, last), device addresses
+    uint8_t *host;          // the bytes; NULL once freed
+    uint8_t *valid;         // one bit a byte, set once written; NULL where all have been
+    struct shadow *shadow;  // who touched it during this launch; NULL between launches
+    unsigned flags;         // what the host asked for when it allocated this
+    uint8_t used;           // enum memory_use
+    enum host_may host_may; // where the host shares it: what it may do now
+    const char *taken_by;   // and who has restricted that
+    char name[64];          // "" where nobody has named it
 };
 
 // A new allocation of `bytes` > 0 bytes, device, managed or pinned, every byte 0xff (a NaN). None
@@ -39,8 +49,9 @@ struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes);
 // Lets kernels touch memory of the host's. It must not overlap with any live allocation.
 struct allocation *memory_register(void *host, uint64_t bytes);
 
-// A module's variable: zeroed, valid, named. Returns its device address.
-uint64_t memory_allocate_variable(struct text name, uint64_t bytes);
+// A module's variable: zeroed, valid, named; if it is managed, the host can touch it, too. Returns
+// its device address.
+uint64_t memory_allocate_variable(struct text name, uint64_t bytes, bool managed);
 
 // Ends an allocation's life: gives the bytes back, but for those that were the host's own.
 void memory_release(struct allocation *allocation);
@@ -65,6 +76,17 @@ uint8_t *memory_host(uint64_t address, uint64_t bytes);
 
 // Whether host code can follow a pointer with this value, as far as the emulator knows.
 bool memory_is_host(uint64_t address);
+
+// Whether the allocation is one for the host and for kernels that the emulator has made.
+bool memory_is_shared(const struct allocation *allocation);
+
+// Notes what a kernel does. May be called by several threads at a time.
+static inline void memory_note_use(struct allocation *allocation, bool write)
+{
+    const uint8_t bit = write ? USED_TO_WRITE : USED_TO_READ;
+    if ((__atomic_load_n(&allocation->used, __ATOMIC_RELAXED) & bit) == 0)
+        __atomic_fetch_or(&allocation->used, bit, __ATOMIC_RELAXED);
+}
 
 // Copies and fills by the host. The ranges must be in live allocations (memory_host tells).
 void memory_write(uint64_t address, const void *from, uint64_t bytes);

@@ -60,6 +60,7 @@ struct variable {
     enum space space;
     uint64_t bytes; // 0 for an array whose size the launch gives
     uint64_t align;
+    bool managed;    // of global memory: the host can touch it, too
     bool in_frame;   // of parameters: it is part of a call, not of the launch
     uint64_t offset; // from the start of its window or frame; of global and constant memory: the
                      // device address; of shared memory the kernel says (struct placement)
@@ -103,12 +104,19 @@ struct place {
     int file, line; // 0 where the PTX says nothing
 };
 
+// The call that a line has been inlined at; and the one that this has been inlined at, and so on.
+struct call_site {
+    struct place place;
+    const struct call_site *outer; // NULL: the kernel itself has the call
+};
+
 struct statement {
     struct text opcode; // with its modifiers
     struct text source; // the whole instruction, from its guard to the semicolon
     int line;           // in the PTX
     struct place place;
-    int guard; // a predicate register or -1
+    const struct call_site *inlined_at; // NULL: the kernel itself has the line
+    int guard;                          // a predicate register or -1
     bool guard_negated;
     bool understood; // false where the operands have a form that the parser does not know
     struct operand *operands;

@@ -1,14 +1,25 @@
-// Memory that the host and kernels share: at one address for both, and never again at that address.
+// Memory that the host and the device share: at one address for both, and never again at that
+// address. The emulator sees it at another address of its own, where nothing the host may or may
+// not do counts.
 #ifndef EMULATOR_PAGES_H
 #define EMULATOR_PAGES_H
 
 #include <stdint.h>
 
-// Zeroed pages with room for `bytes`, and a page behind them that nobody can touch. NULL where
-// there is no memory left.
-void *pages_new(uint64_t bytes);
+enum host_may {
+    HOST_MAY_NOTHING,
+    HOST_MAY_READ,
+    HOST_MAY_WRITE, // and read
+};
+
+// Zeroed pages with room for `bytes`, and a page behind them that nobody can touch. *own is where
+// the emulator sees them. NULL where there is no memory left.
+void *pages_new(uint64_t bytes, uint8_t **own);
+
+// What the host may do from now on. It ends with SIGSEGV where it does more.
+void pages_allow(void *pages, uint64_t bytes, enum host_may what);
 
 // Gives the memory back and keeps the addresses, so that a pointer to them can only crash.
-void pages_retire(void *pages, uint64_t bytes);
+void pages_retire(void *pages, uint8_t *own, uint64_t bytes);
 
 #endif

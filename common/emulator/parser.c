@@ -15,31 +15,59 @@ static struct place parse_position(struct parser *p)
     return place;
 }
 
-// What comes from a header of the toolkit, say, counts as the line of the program that called it.
-static struct place outer_place(const struct parser *p, struct place place)
+static bool same_place(struct place a, struct place b)
 {
-    for (const struct inlining *i = p->inlinings; i != NULL && place.file != p->own_file;
-         i = i->next)
-        if (i->place.file == place.file && i->place.line == place.line)
-            place = i->caller;
-    return place;
+    return a.file == b.file && a.line == b.line;
 }
 
-// .loc file line column [, function_name label, inlined_at file line column]
+// The call that a line has been inlined at most recently; NULL where it has not been.
+static const struct call_site *site_of(const struct parser *p, struct place place)
+{
+    const struct inlining *inlining = p->inlinings;
+    while (inlining != NULL && !same_place(inlining->place, place))
+        inlining = inlining->next;
+    return inlining == NULL ? NULL : &inlining->site;
+}
+
+// Notes that a line has been inlined at a call, and makes it the latest one.
+static void note_inlining(struct parser *p, struct place place, struct place call)
+{
+    const struct call_site site = {call, same_place(call, place) ? NULL : site_of(p, call)};
+    struct inlining **link = &p->inlinings;
+    while (*link != NULL &&
+           !(same_place((*link)->place, place) && same_place((*link)->site.place, call) &&
+             (*link)->site.outer == site.outer))
+        link = &(*link)->next;
+    struct inlining *inlining = *link;
+    if (inlining != NULL) {
+        *link = inlining->next;
+    } else {
+        inlining = arena_get(&p->module->arena, sizeof *inlining);
+        inlining->place = place;
+        inlining->site = site;
+    }
+    inlining->next = p->inlinings;
+    p->inlinings = inlining;
+}
+
+// .loc file line column [, function_name label, inlined_at file line column]. What comes from a
+// header of the toolkit, say, counts as the line of the program that called it.
 static void parse_place(struct parser *p)
 {
-    const struct place place = parse_position(p);
+    p->place = parse_position(p);
+    p->inlined_at = NULL;
     if (p->own_file == 0)
-        p->own_file = place.file;
+        p->own_file = p->place.file;
     if (accept_sign(p, ',')) {
         while (p->token.kind != TOKEN_END && !accept_word(p, "inlined_at"))
             advance(p);
-        struct inlining *inlining = arena_get(&p->module->arena, sizeof *inlining);
-        *inlining = (struct inlining){place, parse_position(p), p->inlinings};
-        if (place.file != p->own_file)
-            p->inlinings = inlining;
+        note_inlining(p, p->place, parse_position(p));
+        p->inlined_at = site_of(p, p->place);
     }
-    p->place = outer_place(p, place);
+    while (p->place.file != p->own_file && p->inlined_at != NULL) {
+        p->place = p->inlined_at->place;
+        p->inlined_at = p->inlined_at->outer;
+    }
 }
 
 // Statements ------------------------------------------------------------------------------------
@@ -50,8 +78,11 @@ static struct statement *new_statement(struct parser *p)
     kernel->statements = arena_grow(&p->module->arena, kernel->statements, (size_t)kernel->count,
                                     sizeof *kernel->statements);
     struct statement *statement = &kernel->statements[kernel->count++];
-    *statement = (struct statement){
-        .line = p->token.line, .place = p->place, .guard = -1, .scope = p->scope};
+    *statement = (struct statement){.line = p->token.line,
+                                    .place = p->place,
+                                    .inlined_at = p->inlined_at,
+                                    .guard = -1,
+                                    .scope = p->scope};
     return statement;
 }
 
@@ -220,6 +251,7 @@ static void parse_function(struct parser *p, bool entry)
     p->kernel = &parsed;
     p->place = (struct place){0, 0};
     p->own_file = 0;
+    p->inlined_at = NULL;
     open_scope(p);
     if (!entry)
         parsed.results = parse_parameters(p, &parsed.result_count);

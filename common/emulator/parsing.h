@@ -29,9 +29,10 @@ struct scope {
     struct label *labels;
 };
 
-// A line of another file, and the line that it was inlined at.
+// A line, and a call that it has been inlined at.
 struct inlining {
-    struct place place, caller;
+    struct place place;
+    struct call_site site;
     struct inlining *next;
 };
 
@@ -43,7 +44,8 @@ struct parser {
     struct scope *scope;
     struct place place;
     int own_file;               // where the kernel itself stands
-    struct inlining *inlinings; // of functions from other files, the latest first
+    struct inlining *inlinings; // the latest first
+    const struct call_site *inlined_at;
     const char *previous_end;
     int depth; // of nested operands and braces
 };

@@ -3,6 +3,7 @@
 
 #include "memory.h"
 #include "runtime.h"
+#include "sharing.h"
 
 // Rows of `width` bytes that begin `pitch` bytes apart.
 struct rows {
@@ -62,6 +63,17 @@ static void copy_row(uint64_t to, uint64_t from, size_t bytes)
 }
 // NOLINTEND(performance-no-int-to-ptr)
 
+// A copy from or to memory that only the host knows has been made when the call returns.
+static void note_copy(const struct rows *to, const struct rows *from)
+{
+    if (!is_on_device(to) || !is_on_device(from)) {
+        device_gives_back();
+        return;
+    }
+    device_takes(memory_holding(to->address), true, "a copy");
+    device_takes(memory_holding(from->address), false, "a copy");
+}
+
 static cudaError_t copy_rows(const struct rows *to, const struct rows *from,
                              enum cudaMemcpyKind kind)
 {
@@ -70,6 +82,8 @@ static cudaError_t copy_rows(const struct rows *to, const struct rows *from,
     const cudaError_t error = check_copy(to, from, kind);
     for (size_t row = 0; row < to->height && error == cudaSuccess; row++)
         copy_row(to->address + row * to->pitch, from->address + row * from->pitch, to->width);
+    if (error == cudaSuccess)
+        note_copy(to, from);
     return error;
 }
 
@@ -96,14 +110,24 @@ static cudaError_t fill_rows(struct rows rows, int value)
         return cudaErrorInvalidValue;
     for (size_t row = 0; row < rows.height; row++)
         memory_fill(rows.address + row * rows.pitch, value, rows.width);
+    device_takes(memory_holding(rows.address), true, "a fill");
     return cudaSuccess;
+}
+
+// The end of a function that waits for what it has started.
+static cudaError_t wait_for(cudaError_t error)
+{
+    enter_runtime();
+    device_gives_back();
+    leave_runtime(cudaSuccess);
+    return error;
 }
 
 // One dimension ----------------------------------------------------------------------------------
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    return cudaMemcpyAsync(to, from, bytes, kind, NULL);
+    return wait_for(cudaMemcpyAsync(to, from, bytes, kind, NULL));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -118,7 +142,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
-    return cudaMemsetAsync(to, value, bytes, NULL);
+    return wait_for(cudaMemsetAsync(to, value, bytes, NULL));
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
@@ -131,7 +155,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL);
+    return wait_for(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL));
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -147,7 +171,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 
 cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 {
-    return cudaMemset2DAsync(to, pitch, value, width, height, NULL);
+    return wait_for(cudaMemset2DAsync(to, pitch, value, width, height, NULL));
 }
 
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
@@ -162,7 +186,7 @@ cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, s
 
 cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
 {
-    return cudaMemset3DAsync(to, value, extent, NULL);
+    return wait_for(cudaMemset3DAsync(to, value, extent, NULL));
 }
 
 // Slices lie ysize rows apart, of which extent.height are filled.
@@ -179,6 +203,46 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaEx
                                         extent.width, extent.height},
                           value);
     return leave_runtime(error);
+}
+
+// The first byte of a box in pitched memory.
+static uint64_t box_address(struct cudaPitchedPtr memory, struct cudaPos position)
+{
+    return address_of(memory.ptr) + (position.z * memory.ysize + position.y) * memory.pitch +
+           position.x;
+}
+
+static cudaError_t copy_3d(const struct cudaMemcpy3DParms *box)
+{
+    const struct cudaExtent extent = box->extent;
+    cudaError_t error = cudaSuccess;
+    if (box->srcArray != NULL || box->dstArray != NULL)
+        return cudaErrorNotSupported;
+    if (extent.width > box->srcPtr.pitch || extent.width > box->dstPtr.pitch)
+        return cudaErrorInvalidPitchValue;
+    const uint64_t to = box_address(box->dstPtr, box->dstPos);
+    const uint64_t from = box_address(box->srcPtr, box->srcPos);
+    for (size_t z = 0; z < extent.depth && error == cudaSuccess; z++)
+        error = copy_rows(&(struct rows){to + z * box->dstPtr.ysize * box->dstPtr.pitch,
+                                         box->dstPtr.pitch, extent.width, extent.height},
+                          &(struct rows){from + z * box->srcPtr.ysize * box->srcPtr.pitch,
+                                         box->srcPtr.pitch, extent.width, extent.height},
+                          box->kind);
+    return error;
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *box)
+{
+    return wait_for(cudaMemcpy3DAsync(box, NULL));
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *box, cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(box == NULL ? cudaErrorInvalidValue : copy_3d(box));
 }
 
 // Symbols ----------------------------------------------------------------------------------------
@@ -200,7 +264,7 @@ static cudaError_t find_range(void **pointer, const void *symbol, size_t bytes, 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind)
 {
-    return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL);
+    return wait_for(cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL));
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes,
@@ -220,7 +284,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind)
 {
-    return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL);
+    return wait_for(cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL));
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,

@@ -5,6 +5,7 @@
 #include "device.h"
 #include "memory.h"
 #include "runtime.h"
+#include "sharing.h"
 #include "texture.h"
 
 static cudaError_t check_device(int device)
@@ -30,6 +31,13 @@ cudaError_t cudaGetDevice(int *device)
 
 cudaError_t cudaSetDevice(int device)
 {
+    return check_device(device);
+}
+
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
+{
+    (void)device_flags;
+    (void)flags;
     return check_device(device);
 }
 
@@ -199,6 +207,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 cudaError_t cudaDeviceSynchronize(void)
 {
     enter_runtime();
+    device_gives_back();
     return leave_runtime(cudaSuccess);
 }
 
@@ -254,5 +263,19 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
     if (config == NULL)
         return note_error(cudaErrorInvalidValue);
     *config = cudaFuncCachePreferNone;
+    return cudaSuccess;
+}
+
+// There is no profiler to start. Their header is in a package of its own, which may be missing.
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
+
+cudaError_t cudaProfilerStart(void)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaProfilerStop(void)
+{
     return cudaSuccess;
 }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "runtime.h"
+#include "sharing.h"
 
 static pthread_mutex_t lock;
 static pthread_once_t lock_made = PTHREAD_ONCE_INIT;
@@ -24,6 +25,7 @@ bool enter_runtime(void)
 {
     pthread_once(&lock_made, make_lock);
     pthread_mutex_lock(&lock);
+    in_emulator = true;
     if (coming != cudaSuccess)
         sticky = coming;
     return sticky == cudaSuccess;
@@ -32,6 +34,7 @@ bool enter_runtime(void)
 cudaError_t leave_runtime(cudaError_t error)
 {
     const cudaError_t result = note_error(sticky != cudaSuccess ? sticky : error);
+    in_emulator = false;
     pthread_mutex_unlock(&lock);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "device.h"
 #include "memory.h"
 #include "runtime.h"
+#include "sharing.h"
 
 enum {
     PITCH = 512, // rows of cudaMallocPitch begin at multiples of this
@@ -29,6 +30,7 @@ static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes,
     struct allocation *allocation = memory_allocate(kind, bytes);
     if (allocation == NULL)
         return cudaErrorMemoryAllocation;
+    watch_host();
     allocation->flags = flags;
     *pointer = POINTER(allocation->address);
     return cudaSuccess;
@@ -89,6 +91,7 @@ static cudaError_t release(void *pointer)
     if (allocation == NULL ||
         (allocation->kind != MEMORY_DEVICE && allocation->kind != MEMORY_MANAGED))
         return cudaErrorInvalidValue;
+    device_gives_back(); // it waits
     memory_release(allocation);
     return cudaSuccess;
 }
@@ -175,6 +178,13 @@ cudaError_t cudaHostUnregister(void *pointer)
     return leave_runtime(cudaSuccess);
 }
 
+static bool is_managed(const struct allocation *allocation)
+{
+    return allocation != NULL &&
+           (allocation->kind == MEMORY_MANAGED ||
+            (allocation->kind == MEMORY_VARIABLE && memory_is_shared(allocation)));
+}
+
 static bool is_pinned(const struct allocation *allocation)
 {
     return allocation != NULL &&
@@ -223,7 +233,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         attributes->hostPointer = memory_is_host(address_of(pointer)) ? (void *)pointer : NULL;
         return leave_runtime(cudaSuccess);
     }
-    attributes->type = types[allocation->kind];
+    attributes->type = is_managed(allocation) ? cudaMemoryTypeManaged : types[allocation->kind];
     attributes->devicePointer = (void *)pointer;
     attributes->hostPointer = memory_is_host(address_of(pointer)) ? (void *)pointer : NULL;
     return leave_runtime(cudaSuccess);
@@ -262,8 +272,7 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 static cudaError_t check_managed(const void *pointer, size_t bytes, bool place_known)
 {
     const struct allocation *allocation = memory_holding(address_of(pointer));
-    if (allocation == NULL || allocation->kind != MEMORY_MANAGED || bytes == 0 ||
-        memory_host(address_of(pointer), bytes) == NULL)
+    if (!is_managed(allocation) || bytes == 0 || memory_host(address_of(pointer), bytes) == NULL)
         return cudaErrorInvalidValue;
     return place_known ? cudaSuccess : cudaErrorInvalidDevice;
 }

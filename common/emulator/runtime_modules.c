@@ -25,6 +25,7 @@ struct symbol {
     const void *host;
     const char *name;
     size_t bytes;
+    void **managed; // the host's pointer to it, set once the module is there; or NULL
     struct image *image;
     struct symbol *next;
 };
@@ -88,6 +89,10 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             dim3 *grid_size, int *warp_size);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
                        size_t size, int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                              int external, size_t size, int constant, int global);
+
+static cudaError_t load(struct image *image);
 
 void **__cudaRegisterFatBinary(void *wrapper)
 {
@@ -102,7 +107,7 @@ void **__cudaRegisterFatBinary(void *wrapper)
         emulator_settings.capability = fatbin_newest_machine_code(image->container);
     // A program that was built for a newer GPU than the model gets a model that it runs on.
     const int lowest = fatbin_lowest_capability(image->container);
-    if (lowest > emulator_settings.capability)
+    if (lowest > emulator_settings.capability && !emulator_settings.only_this_gpu)
         emulator_settings.capability = lowest;
     image->next = images;
     images = image;
@@ -119,10 +124,13 @@ void __cudaUnregisterFatBinary(void **handle)
     (void)handle;
 }
 
+// Called before the host first touches a managed variable.
 char __cudaInitModule(void **handle)
 {
-    (void)handle;
-    return 0;
+    enter_runtime();
+    const cudaError_t error = load((struct image *)(void *)handle);
+    leave_runtime(error);
+    return error == cudaSuccess;
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -146,25 +154,49 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
     functions = function;
 }
 
+static struct symbol *add_symbol(void **handle, const void *host, const char *name, size_t bytes)
+{
+    struct symbol *symbol = zeroed(1, sizeof *symbol);
+    symbol->host = host;
+    symbol->name = name;
+    symbol->bytes = bytes;
+    symbol->image = (struct image *)(void *)handle;
+    symbol->next = symbols;
+    symbols = symbol;
+    return symbol;
+}
+
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
                        size_t size, int constant, int global)
 {
-    struct symbol *symbol = zeroed(1, sizeof *symbol);
     (void)device;
     (void)external;
     (void)constant;
     (void)global;
-    symbol->host = host;
-    symbol->name = name;
-    symbol->bytes = size;
-    symbol->image = (struct image *)(void *)handle;
-    symbol->next = symbols;
-    symbols = symbol;
+    add_symbol(handle, host, name, size);
+}
+
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                              int external, size_t size, int constant, int global)
+{
+    (void)device;
+    (void)external;
+    (void)constant;
+    (void)global;
+    add_symbol(handle, host, name, size)->managed = host;
 }
 
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter)
 
 // Finding ----------------------------------------------------------------------------------------
+
+// From now on the pointer stands for the variable, in place of its own address.
+static void point_to_managed(struct symbol *symbol)
+{
+    const uint64_t address = module_variable(symbol->image->module, symbol->name);
+    *symbol->managed = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    symbol->host = *symbol->managed;
+}
 
 static cudaError_t load(struct image *image)
 {
@@ -175,6 +207,9 @@ static cudaError_t load(struct image *image)
         return cudaErrorNoKernelImageForDevice;
     image->module = parse_module(ptx);
     image->module->container = image->container;
+    for (struct symbol *symbol = symbols; symbol != NULL; symbol = symbol->next)
+        if (symbol->image == image && symbol->managed != NULL)
+            point_to_managed(symbol);
     return cudaSuccess;
 }
 

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "emulator.h"
 #include "runtime.h"
+#include "sharing.h"
 
 struct CUstream_st {
     unsigned flags;
@@ -92,23 +93,19 @@ static cudaError_t check_stream(cudaStream_t stream)
     return leave_runtime(stream_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
+// Who has waited for one stream is taken to have waited for all: so nothing is called a race that
+// may be none.
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return check_stream(stream);
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    device_gives_back();
+    return leave_runtime(stream_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return check_stream(stream);
-}
-
-// Graphs are not emulated.
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-    const cudaError_t error = check_stream(stream);
-    if (error == cudaSuccess)
-        *status = cudaStreamCaptureStatusNone;
-    return error;
+    return cudaStreamSynchronize(stream);
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
@@ -135,6 +132,26 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
     return leave_runtime(cudaSuccess);
 }
 
+// There are no graphs to capture for.
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    if (status == NULL)
+        return note_error(cudaErrorInvalidValue);
+    *status = cudaStreamCaptureStatusNone;
+    return check_stream(stream);
+}
+
+// Which stream managed memory belongs to makes no difference.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes,
+                                     unsigned flags)
+{
+    (void)pointer;
+    (void)bytes;
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+        return note_error(cudaErrorInvalidValue);
+    return check_stream(stream);
+}
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     if (least != NULL)
@@ -148,7 +165,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data,
                                   unsigned flags)
 {
-    const cudaError_t error = check_stream(stream);
+    const cudaError_t error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess)
         return error;
     if (callback == NULL || flags != 0)
@@ -159,7 +176,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
-    const cudaError_t error = check_stream(stream);
+    const cudaError_t error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess)
         return error;
     if (function == NULL)
@@ -229,21 +246,17 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return leave_runtime(cudaSuccess);
 }
 
-static cudaError_t check_event(cudaEvent_t event)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     if (!enter_runtime())
         return leave_runtime(cudaSuccess);
+    device_gives_back();
     return leave_runtime(event_known(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    return check_event(event);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return check_event(event);
+    return cudaEventSynchronize(event);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)

@@ -149,7 +149,7 @@ static void add_instruction(struct tally *tally, const struct kernel_counts *ker
     tally->idle += (uint64_t)count->idle;
     tally->parted += count->parted;
     tally->work[work_of(detail)] += (uint64_t)count->executed;
-    if (decoded->flow == FLOW_BRANCH && decoded->guard >= 0)
+    if ((decoded->flow == FLOW_BRANCH && decoded->guard >= 0) || decoded->flow == FLOW_SWITCH)
         tally->branches += (uint64_t)count->executed;
 }
 

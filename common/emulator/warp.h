@@ -50,11 +50,12 @@ typedef struct span offsets_function(uint32_t addresses[LANES], uint32_t base, u
 
 // What an instruction means for the flow of control.
 enum flow {
-    FLOW_NEXT,   // `run` carries it out
-    FLOW_BRANCH, // to detail.target
-    FLOW_SWITCH, // to detail.targets[s[0]]
-    FLOW_CALL,   // of detail.call
-    FLOW_RETURN, // from a call
+    FLOW_NEXT,    // `run` carries it out for all lanes
+    FLOW_GUARDED, // for those that the guard lets
+    FLOW_BRANCH,  // to detail.target
+    FLOW_SWITCH,  // to detail.targets[s[0]]
+    FLOW_CALL,    // of detail.call
+    FLOW_RETURN,  // from a call
     FLOW_EXIT,
     FLOW_BARRIER,   // waits for the block, or for as many threads as s[1] says; or only arrives
     FLOW_SYNC_WARP, // waits for the lanes of the mask in s[0]

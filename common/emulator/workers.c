@@ -20,6 +20,7 @@
 #include "opcodes.h"
 #include "order.h"
 #include "shadow.h"
+#include "sharing.h"
 
 enum {
     MAX_WORKERS = 64,
@@ -300,6 +301,7 @@ static void give_turn(struct worker *worker)
 static void *work(void *argument)
 {
     struct worker *worker = argument;
+    in_emulator = true;
     while (worker->count > 0 || start_next(worker)) {
         give_turn(worker);
         if (worker->count == 0 || worker->idle < worker->count || start_next(worker))

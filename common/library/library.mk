@@ -19,8 +19,8 @@ build/libsgemm.a: build/libsgemm.o
 # Programs that use the library, each with a twin that runs on the emulator.
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard docs/examples/*.c))
 LIBRARY_TESTS := $(patsubst %.c,build/%,$(wildcard tests/library_*.c))
-USERS := $(EXAMPLES) $(LIBRARY_TESTS)
-USERS_EMULATED := $(USERS:%=%-emulated)
+USERS_EMULATED := $(EXAMPLES:%=%-emulated) $(LIBRARY_TESTS:%=%-emulated)
+USERS := $(EXAMPLES) $(LIBRARY_TESTS) build/tests/gpu_calls
 
 .PHONY: examples
 examples: $(EXAMPLES) $(EXAMPLES:%=%-emulated)

@@ -102,6 +102,40 @@ static void run_half_a_warp(void)
     run_leave(16, 5);
 }
 
+// A table of targets: the lanes of a warp take as many of them as `apart` says.
+static __global__ void choose(int *out, int apart)
+{
+    int value = 0;
+    asm volatile("{\n"
+                 "    brx.idx %1, targets;\n"
+                 "targets: .branchtargets even, odd;\n"
+                 "odd:\n"
+                 "    mov.b32 %0, 1;\n"
+                 "even:\n"
+                 "}"
+                 : "+r"(value)
+                 : "r"(threadIdx.x % apart)
+                 : "memory");
+    out[threadIdx.x] = value;
+}
+
+static void run_choose(int apart)
+{
+    float *data = numbers(32);
+    choose<<<1, 32>>>((int *)data, apart);
+    cudaFree(data);
+}
+
+static void run_switch_apart(void)
+{
+    run_choose(2);
+}
+
+static void run_switch_together(void)
+{
+    run_choose(1);
+}
+
 // A local array, and words of one byte.
 static __global__ void local(unsigned char *data)
 {
@@ -132,9 +166,17 @@ static void run_twice(void)
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
-        {"walk", run_walk},       {"apart", run_apart},       {"both", run_both},
-        {"parting", run_parting}, {"together", run_together}, {"half_a_warp", run_half_a_warp},
-        {"local", run_local},     {"twice", run_twice},       {NULL, NULL},
+        {"walk", run_walk},
+        {"apart", run_apart},
+        {"both", run_both},
+        {"parting", run_parting},
+        {"together", run_together},
+        {"half_a_warp", run_half_a_warp},
+        {"switch_apart", run_switch_apart},
+        {"switch_together", run_switch_together},
+        {"local", run_local},
+        {"twice", run_twice},
+        {NULL, NULL},
     };
     const int status = run_case(cases, argc, argv);
     emulator_write_counts(stdout, "");

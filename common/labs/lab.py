@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""lab.py start LAB [--force] | hint LAB | solution LAB, and [--folder FOLDER], labs/ if left out.
+
+start writes the learner's file, never over another: with --force that one is kept under a new name. hint
+prints the next of three hints. solution prints what the learner's file and the course's differ in. Exit
+code 2: the call made no sense, and one line says why.
+"""
+
+import argparse
+import difflib
+import os
+
+import labs
+import steps
+
+
+def backup_of(path):
+    """The first of path.1, path.2, ... that is free."""
+    number = 1
+    while os.path.exists(f"{path}.{number}"):
+        number += 1
+    return f"{path}.{number}"
+
+
+def start(name, folder, force):
+    path = labs.path_of(name, folder)
+    full = os.path.join(labs.ROOT, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    if os.path.exists(full):
+        if not force:
+            raise labs.Refusal(f"{path} is there already: FORCE=1 begins anew and keeps a copy of it")
+        kept = backup_of(full)
+        os.rename(full, kept)
+        print(f"what was there is now {os.path.relpath(kept, labs.ROOT)}")
+    with open(full, "x", encoding="utf-8") as file:
+        file.write(labs.unsolved(name))
+    print(f"{path} is yours.   Sheet: {labs.sheet(name)}   Check: make check{name}")
+
+
+def hint(name, folder):
+    """Which hint is next stands in a file beside the learner's."""
+    count_path = os.path.join(labs.ROOT, folder, f".hints{name}")
+    given = int(steps.text(count_path)) if os.path.exists(count_path) else 0
+    hints = labs.hints(name)
+    number = min(given + 1, len(hints))
+    print(f"Hint {number} of {len(hints)}\n\n{hints[number - 1]}\n")
+    if number < len(hints):
+        print(f"More: make hint{name}")
+    else:
+        print(f"That was the last. make solution{name} shows what is missing, line by line.")
+    os.makedirs(os.path.dirname(count_path), exist_ok=True)
+    with open(count_path, "w", encoding="utf-8") as file:
+        file.write(str(number))
+
+
+def show_solution(name, folder):
+    path = labs.path_of(name, folder)
+    if labs.is_prediction(name):
+        raise labs.Refusal(f"make check{name} explains each number that is not right")
+    if not os.path.exists(os.path.join(labs.ROOT, path)):
+        raise labs.Refusal(f"{path} is not there: make lab{name} writes it")
+    mine = steps.text(os.path.join(labs.ROOT, path)).splitlines()
+    theirs = labs.solution(name).splitlines()
+    lines = list(difflib.unified_diff(mine, theirs, path, "the course's", lineterm=""))
+    print("\n".join(lines) if lines else f"{path} is the course's own")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description="Begins a lab, gives a hint, shows a solution.")
+    parser.add_argument("what", choices=("start", "hint", "solution"))
+    parser.add_argument("lab")
+    parser.add_argument("--folder", default="labs")
+    parser.add_argument("--force", action="store_true")
+    given = parser.parse_args(arguments)
+    name = labs.known(given.lab)
+    if given.what == "start":
+        start(name, given.folder, given.force)
+    elif given.what == "hint":
+        hint(name, given.folder)
+    else:
+        show_solution(name, given.folder)
+
+
+if __name__ == "__main__":
+    labs.run(main)

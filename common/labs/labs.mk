@@ -1,0 +1,47 @@
+# Labs: a learner's file is cut from a step, and judged. Included by the Makefile. The tools say what
+# there is and what was wrong.
+
+LAB_FOLDER ?= labs
+LAB_TWINS := $(patsubst %.cu,build/%-emulated,$(wildcard $(LAB_FOLDER)/step*.cu))
+LAB_PROGRAMS := $(LAB_TWINS:%-emulated=%)
+LAB_VERBS := lab check hint solution
+LAB_GOALS := $(sort $(filter $(foreach digit,0 1 2 3 4 5 6 7 8 9,$(LAB_VERBS:%=%$(digit)%)),$(MAKECMDGOALS)))
+
+.PHONY: $(LAB_GOALS)
+$(filter lab%,$(LAB_GOALS)): lab%:
+	@$(call need,python3,python3)
+	@python3 common/labs/lab.py start $* --folder '$(LAB_FOLDER)' $(if $(filter-out 0,$(FORCE)),--force)
+
+$(filter hint%,$(LAB_GOALS)): hint%:
+	@$(call need,python3,python3)
+	@python3 common/labs/lab.py hint $* --folder '$(LAB_FOLDER)'
+
+$(filter solution%,$(LAB_GOALS)): solution%:
+	@$(call need,python3,python3)
+	@python3 common/labs/lab.py solution $* --folder '$(LAB_FOLDER)'
+
+$(filter check%,$(LAB_GOALS)): check%:
+	@$(call need,python3,python3)
+	+@MAKE='$(MAKE)' python3 common/labs/check.py $* --folder '$(LAB_FOLDER)'
+
+# 07 of build/labs/step07 and of build/labs/step07-hunt.
+lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
+
+# For an emulator PTX is enough: LAB_PTX=1 leaves machine code out. Variables that a cut has left without
+# use are nothing to warn of.
+lab_gencode = $(if $(LAB_PTX),-gencode arch=compute_80$(comma)code=compute_80,$(call gencode,$1))
+build/$(LAB_FOLDER)/%.o: $(LAB_FOLDER)/%.cu build/nvcc-flags build/architectures
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -diag-suppress=177,550,940 $(call lab_gencode,$<) -c $< -o $@
+
+# The emulator's settings come from the environment, too: one of them turns its checks off.
+$(LAB_TWINS): %-emulated: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS) \
+		build/common/poison.o $(EMULATOR) $(ENVIRONMENT)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+$(LAB_PROGRAMS): %: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS) build/common/poison.o
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+.SECONDARY: $(LAB_TWINS:%-emulated=%.o)

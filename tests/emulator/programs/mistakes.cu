@@ -1,0 +1,224 @@
+// Mistakes that beginners make between host and device, one for each name on the command line. The
+// emulator tells each in one line; a GPU tells some with an error code or a crash, others not at
+// all.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+static __global__ void increment(int *data, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        data[i]++;
+}
+
+static __global__ void add(const int *in, int *out)
+{
+    out[threadIdx.x] += in[threadIdx.x];
+}
+
+static __global__ void stop(void)
+{
+    __trap();
+}
+
+static int *device_memory(int n)
+{
+    int *data;
+    cudaMalloc(&data, n * sizeof *data);
+    cudaMemset(data, 0, n * sizeof *data);
+    return data;
+}
+
+static int *managed_memory(int n)
+{
+    int *data;
+    cudaMallocManaged(&data, n * sizeof *data);
+    memset(data, 0, n * sizeof *data);
+    return data;
+}
+
+static int *pinned_memory(int n)
+{
+    int *data;
+    cudaMallocHost(&data, n * sizeof *data);
+    memset(data, 0, n * sizeof *data);
+    return data;
+}
+
+static void heap_to_kernel(void)
+{
+    int *const data = (int *)calloc(32, sizeof *data);
+    increment<<<1, 32>>>(data, 32);
+    cudaDeviceSynchronize();
+    free(data);
+}
+
+static void stack_to_kernel(void)
+{
+    int data[32] = {0};
+    increment<<<1, 32>>>(data, 32);
+    cudaDeviceSynchronize();
+}
+
+static void null_to_kernel(void)
+{
+    increment<<<1, 32>>>(NULL, 32);
+    cudaDeviceSynchronize();
+}
+
+static void device_on_host(void)
+{
+    int *const data = device_memory(32);
+    printf("%d\n", data[3]);
+}
+
+static void freed_device_on_host(void)
+{
+    int *const data = device_memory(32);
+    cudaFree(data);
+    data[3] = 1;
+}
+
+static void no_wait(void)
+{
+    int *const data = managed_memory(32);
+    increment<<<1, 32>>>(data, 32);
+    printf("%d\n", data[0]);
+    cudaFree(data);
+}
+
+static void no_wait_to_write(void)
+{
+    int *const in = managed_memory(32), *const out = managed_memory(32);
+    add<<<1, 32>>>(in, out);
+    printf("%d\n", in[0]); // that may be read
+    in[0] = 1;
+    cudaFree(in);
+    cudaFree(out);
+}
+
+static void no_wait_for_copy(void)
+{
+    int *const pinned = pinned_memory(32), *const data = device_memory(32);
+    cudaMemcpyAsync(pinned, data, 32 * sizeof *data, cudaMemcpyDeviceToHost, NULL);
+    printf("%d\n", pinned[0]);
+}
+
+static void freed_managed(void)
+{
+    int *const data = managed_memory(32);
+    cudaFree(data);
+    data[0] = 1;
+}
+
+static void past_managed(void)
+{
+    int *const data = managed_memory(1024);
+    increment<<<5, 256>>>(data, 1100);
+    cudaDeviceSynchronize();
+    cudaFree(data);
+}
+
+static void host_past_managed(void)
+{
+    int *const data = managed_memory(1024);
+    for (int i = 0; i <= 1024; i++)
+        data[i] = i;
+    cudaFree(data);
+}
+
+static void null_on_host(void)
+{
+    volatile int *volatile data = NULL;
+    device_memory(32);
+    *data = 1;
+}
+
+static void leak_managed(void)
+{
+    managed_memory(32);
+}
+
+static void short_matrix(void)
+{
+    const float one = 1, zero = 0;
+    float *A;
+    cublasHandle_t handle;
+    cublasCreate(&handle);
+    cudaMalloc(&A, 16 * sizeof *A);
+    cudaMemset(A, 0, 16 * sizeof *A);
+    cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 5, &one, A, 4, A, 5, &zero, A, 4);
+}
+
+static void unwritten_matrix(void)
+{
+    const float one = 1, zero = 0;
+    float *A, *C;
+    cublasHandle_t handle;
+    cublasCreate(&handle);
+    cudaMalloc(&A, 16 * sizeof *A);
+    cudaMalloc(&C, 16 * sizeof *C);
+    cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, A, 4, A, 4, &zero, C, 4);
+}
+
+static void trap(void)
+{
+    stop<<<1, 1>>>();
+    printf("%s, ", cudaGetErrorName(cudaGetLastError()));
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
+
+// The same as some of those above, done right.
+static void right(void)
+{
+    int *const data = managed_memory(32), *const pinned = pinned_memory(32);
+    increment<<<1, 32>>>(data, 32);
+    increment<<<1, 32>>>(data, 32);
+    cudaMemcpyAsync(pinned, data, 32 * sizeof *data, cudaMemcpyDeviceToHost, NULL);
+    cudaStreamSynchronize(NULL);
+    printf("%d %d\n", data[0], pinned[31]);
+    data[0]++;
+    add<<<1, 32>>>(data, pinned);
+    printf("%d\n", data[0]); // the kernel only reads it
+    cudaDeviceSynchronize();
+    data[0] = pinned[0];
+    cudaFree(data);
+    cudaFreeHost(pinned);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+} mistakes[] = {
+    {"heap_to_kernel", heap_to_kernel},
+    {"stack_to_kernel", stack_to_kernel},
+    {"null_to_kernel", null_to_kernel},
+    {"device_on_host", device_on_host},
+    {"freed_device_on_host", freed_device_on_host},
+    {"no_wait", no_wait},
+    {"no_wait_to_write", no_wait_to_write},
+    {"no_wait_for_copy", no_wait_for_copy},
+    {"freed_managed", freed_managed},
+    {"past_managed", past_managed},
+    {"host_past_managed", host_past_managed},
+    {"null_on_host", null_on_host},
+    {"leak_managed", leak_managed},
+    {"short_matrix", short_matrix},
+    {"unwritten_matrix", unwritten_matrix},
+    {"trap", trap},
+    {"right", right},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        if (argc > 1 && strcmp(argv[1], mistakes[i].name) == 0) {
+            mistakes[i].make();
+            return EXIT_SUCCESS;
+        }
+    fprintf(stderr, "no such mistake\n");
+    return EXIT_FAILURE;
+}

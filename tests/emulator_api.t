@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Programs of one's own on the emulator: the runtime and cuBLAS that it offers, right and wrong calls
+of them, mistakes between host and device, and the documentation's list of what there is."""
+
+import glob
+import os
+import re
+import subprocess
+
+import steps
+import tap
+
+PROGRAMS = os.path.join(steps.ROOT, "build", "tests", "emulator", "programs")
+GPU_RESULT = os.path.join(steps.ROOT, "docs", "results", "nvidia-h200", "runtime_errors.txt")
+DOCUMENTED = os.path.join(steps.ROOT, "tests", "emulator", "runtime_errors.txt")
+
+# What the teaching programs print.
+TEACHING = {
+    "vector_add": "float: 0 wrong\nint: 0 wrong\ndouble: 0 wrong\n",
+    "reduction": "no error, 8 blocks: 299995, expected 299995\n",
+    "transpose": "no error, pitches of 512 and 512 bytes: 0 wrong\n",
+    "matmul": "as cuBLAS, nan ms, nan GFLOP/s\n",
+    "streams": "no error, 2 callbacks, 0 wrong\n",
+    "api": "0 wrong\n",
+    "blas": "0 wrong\n",
+}
+
+RIGHT = None  # must pass
+
+# What the emulator says to mistakes.cu.
+MISTAKES = {
+    "heap_to_kernel": r"out of bounds: reads 4 bytes at 0x[0-9a-f]+, a pointer to memory of the host "
+    r"\(kernels reach that of cudaMalloc, .*; at \S*mistakes.cu:\d+",
+    "stack_to_kernel": r"out of bounds: .* a pointer to memory of the host",
+    "null_to_kernel": r"out of bounds: reads 4 bytes at 0x0, a null pointer; ",
+    "device_on_host": r"the program follows a pointer to device memory, .*: 0x10000000000\w\w, \d+ bytes "
+    r"into the allocation of 128 bytes",
+    "freed_device_on_host": r"use after free: the program touches 0x\w+ in the allocation of 128 bytes",
+    "no_wait": r"race: the program touches memory that increment writes to, and has not waited",
+    "no_wait_to_write": r"race: the program writes to memory that add reads, and has not waited",
+    "no_wait_for_copy": r"race: the program touches memory that a copy writes to, and has not waited",
+    "freed_managed": r"use after free: the program touches 0x\w+ in the allocation of 128 bytes",
+    "past_managed": r"out of bounds: reads 4 bytes at 0x\w+, 0 bytes past the end of the allocation "
+    r"of 4096 bytes at \w+; .*block \(4,0,0\)",
+    "host_past_managed": r"out of bounds: the program touches 0x\w+, 0 bytes past the end",
+    "leak_managed": r"leak: 1 allocation of 128 bytes never freed",
+    "short_matrix": r"out of bounds: cublasSgemm's A of 80 bytes is not within an allocation: "
+    r"0x1000000000000, .* of 64 bytes",
+    "unwritten_matrix": r"uninitialized: cublasSgemm reads A, of which nobody has written all",
+}
+
+# Templates of cuda_runtime.h.
+MADE_BY_HEADERS = {"cudaOccupancyMaxPotentialBlockSize"}
+
+# The names that documentation has for what cuBLAS calls otherwise.
+VERSIONED = re.compile(r"(_v\d)?(_64)?$")
+
+
+def run(program, *arguments, **settings):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("EMULATOR_")}
+    environment.update({f"EMULATOR_{name}": value for name, value in settings.items()})
+    return tap.run([os.path.join(PROGRAMS, program), *arguments], environment=environment)
+
+
+def said(result):
+    return f"exit {result.returncode}\n{result.stdout}{result.stderr}"
+
+
+def check_teaching():
+    for program, output in TEACHING.items():
+        results = [run(program, SCHEDULE=s, SHARED_BASE=b) for s, b in (("0", "0"), ("7", "1024"))]
+        bad = [r for r in results if r.returncode != 0 or r.stdout != output]
+        tap.ok(not bad, f"{program} runs", "\n".join(map(said, bad)))
+    result = run("matmul")
+    tap.ok(
+        result.stderr.count("\n") == 1 and "only a GPU can be timed" in result.stderr,
+        "a time that is no number is explained once",
+        result.stderr,
+    )
+    result = run("reduction", GPU="sm_120")
+    tap.ok(
+        result.returncode == 0 and ", 6 blocks: 299995" in result.stdout,
+        "a newer GPU can be modelled",
+        said(result),
+    )
+    result = run("vector_add", GPU="sm_80")
+    tap.ok(
+        result.returncode == 1 and result.stdout.startswith("float: 10000 wrong\n"),
+        "on an older one the kernels do not run",
+        said(result),
+    )
+
+
+def check_mistakes():
+    for mistake, message in MISTAKES.items():
+        result = run("mistakes", mistake)
+        tap.ok(
+            result.returncode == 4
+            and re.search("^mistakes: emulator: " + message, result.stderr)
+            and result.stderr.count("\n") == 1,
+            f"{mistake} is told",
+            f"wanted: {message}\n" + said(result),
+        )
+    result = run("mistakes", "right")
+    tap.ok(
+        result.returncode == 0 and result.stdout == "2 2\n3\n" and result.stderr == "",
+        "what is right is not",
+        said(result),
+    )
+    result = run("mistakes", "null_on_host")
+    tap.ok(result.returncode == -11 and result.stderr == "", "nor what crashes by itself", said(result))
+    result = run("mistakes", "trap", LEAKS="off")
+    tap.ok(
+        result.returncode == 0
+        and result.stdout == "cudaSuccess, cudaErrorLaunchFailure\n"
+        and re.search(r"^mistakes: emulator: trap: .*mistakes.cu:\d+", result.stderr),
+        "a trap is told, and the program goes on with an error",
+        said(result),
+    )
+    for mistake, code in (("null_to_kernel", 0), ("no_wait", 0), ("short_matrix", 0)):
+        result = run("mistakes", mistake, CHECKS="off")
+        tap.ok(
+            result.returncode == code and result.stderr == "",
+            f"with the checks off, {mistake} is as on a GPU",
+            said(result),
+        )
+
+
+def by_case(lines):
+    """{("launches", "launch <<<1, 1024>>>", 0): "cudaSuccess", ...}; the number tells cases of one name
+    apart."""
+    cases = {}
+    group = ""
+    for line in lines:
+        if line.startswith("---"):
+            group = line[4:]
+        elif line and not line.startswith("#"):
+            name, result = line[:58].rstrip(), line[58:].strip()
+            number = sum(key[:2] == (group, name) for key in cases)
+            cases[group, name, number] = result
+    return cases
+
+
+def check_errors():
+    """The cases of errors.cu, against what a GPU said, or until there is that against documentation."""
+    on_gpu = os.path.exists(GPU_RESULT)
+    reference = GPU_RESULT if on_gpu else DOCUMENTED
+    found = by_case(run("errors", CHECKS="off").stdout.splitlines())
+    wanted = by_case(steps.text(reference).splitlines())
+    different = [
+        f"{case[0]}: {case[1]}: {found.get(case)}, not {result}"
+        for case, result in wanted.items()
+        if found.get(case) != result
+    ]
+    tap.ok(
+        wanted and not different,
+        f"{len(wanted)} cases of errors.cu are as in {os.path.relpath(reference, steps.ROOT)}",
+        "\n".join(different),
+    )
+    if on_gpu:
+        tap.ok(found.keys() == wanted.keys(), "and these are all", set(found) ^ set(wanted))
+
+
+def check_texts():
+    """The texts of errors and states are those of NVIDIA's libraries, which say them without a GPU."""
+    folder = os.path.join(steps.ROOT, "build", "tests", "emulator", "texts")
+    os.makedirs(folder, exist_ok=True)
+    source = os.path.join(folder, "texts.cu")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(
+            "#include <cstdio>\n#include <cublas_v2.h>\nint main() {\n"
+            "for (int i = 0; i < 1000; i++)\n"
+            'printf("%d %s|%s\\n", i, cudaGetErrorName((cudaError_t)i), cudaGetErrorString((cudaError_t)i));\n'
+            "for (int i = 0; i < 20; i++)\n"
+            'printf("%d %s|%s\\n", i, cublasGetStatusName((cublasStatus_t)i), cublasGetStatusString((cublasStatus_t)i));\n}\n'
+        )
+    nvcc = os.environ.get("NVCC", "nvcc")
+    ours, theirs = os.path.join(folder, "ours"), os.path.join(folder, "theirs")
+    built = [
+        tap.run([os.path.join(steps.ROOT, "common", "emulator", "emucc"), source, "-o", ours]),
+        tap.run([nvcc, source, "-o", theirs, "-lcublas"]),
+    ]
+    if any(result.returncode != 0 for result in built):
+        tap.ok(False, "the texts of errors", "\n".join(map(said, built)))
+        return
+    lines = zip(tap.run([ours]).stdout.splitlines(), tap.run([theirs]).stdout.splitlines())
+    different = [f"{a}\n{b}" for a, b in lines if a != b and "unrecognized" not in a]
+    tap.ok(not different, "the texts of errors are NVIDIA's", "\n".join(different))
+
+
+def offered():
+    """The functions of CUDA in the emulator, as a program writes them."""
+    archives = glob.glob(os.path.join(steps.ROOT, "build", "emucc", "*", "emulator.a"))
+    symbols = subprocess.run(
+        ["nm", "-g", "--defined-only", max(archives, key=os.path.getmtime)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    names = re.findall(r" T (cuda[A-Z]\w*|cublas[A-Z]\w*)$", symbols, re.M)
+    return {VERSIONED.sub("", name) for name in names}
+
+
+def check_documentation():
+    text = steps.text(os.path.join(steps.ROOT, "docs", "emulator.md"))
+    table = text[text.index("<!-- offered -->") : text.index("<!-- end offered -->")]
+    documented = set(re.findall(r"\b(cuda[A-Z]\w*|cublas[A-Z]\w*)\b", table))
+    documented -= MADE_BY_HEADERS
+    tap.ok(not documented - offered(), "what docs/emulator.md lists is there", documented - offered())
+    tap.ok(not offered() - documented, "and it lists all", offered() - documented)
+
+
+check_teaching()
+check_mistakes()
+check_errors()
+check_texts()
+check_documentation()
+tap.finish()

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Labs: every unsolved one compiles and is wrong, every solution has all points, every planted mistake is
+found by the check that should find it; a cut file has no trace of what was cut, and nobody's work is lost.
+"""
+
+import concurrent.futures
+import os
+import shutil
+import sys
+import time
+
+import steps
+import tap
+
+sys.path.insert(0, os.path.join(steps.ROOT, "common", "labs"))
+import check  # noqa: E402
+import labs  # noqa: E402
+
+FOLDER = "labs/.test"  # nobody's files are there
+SOLVED = FOLDER + "/solved"
+GAPS = [name for name in labs.names() if len(name) == 2]
+HUNTS = [name for name in labs.names() if name.endswith("-hunt")]
+PREDICTIONS = [name for name in labs.names() if labs.is_prediction(name)]
+
+
+def full(path):
+    return os.path.join(steps.ROOT, path)
+
+
+def clear():
+    for folder in (full(FOLDER), full("build/" + FOLDER)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(full(path)), exist_ok=True)
+    with open(full(path), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def lab(what, name, *more, folder=FOLDER):
+    return tap.run(["python3", "common/labs/lab.py", what, name, "--folder", folder, *more])
+
+
+def judge(name, folder=FOLDER):
+    """Runs the judge as make does, on PTX alone."""
+    command = ["python3", "common/labs/check.py", name, "--folder", folder]
+    return tap.run(command, environment={**os.environ, "LAB_PTX": "1"})
+
+
+def check_tables():
+    for name in GAPS:
+        ours = [row for row in labs.table("counters") if row["step"] == name]
+        tap.ok(ours and sum(check.points_of(name).values()) == 100, f"lab {name}: counters, and 100 points")
+        ours = {row["step"]: row for row in labs.table("hunts")}
+        tap.ok(name in ours and name + "-predict" in PREDICTIONS, f"lab {name}: a hunt and predictions")
+    for name in GAPS + HUNTS:
+        hints = labs.hints(name)
+        tap.ok(len(hints) == 3 and all(hints), f"lab {name}: three hints", hints)
+
+
+def check_cut(name):
+    """Nothing that only the regions held is in the cut file."""
+    whole, cut = steps.text(steps.sources()[name]), labs.unsolved(name)
+    bodies = [line.strip() for _, body in labs.regions(whole) for line in body.splitlines()]
+    rest = {line.strip() for line in labs.REGION.sub("", whole).splitlines()}
+    kept = {line.strip() for line in cut.splitlines()} - rest
+    left = [line for line in bodies if line in kept and line]
+    tap.ok(bodies and not left, f"lab {name}: no trace of {len(bodies)} lines", "\n".join(left))
+    asked = [hint for hint, _ in labs.regions(whole)]
+    tap.ok([hint for hint, _ in labs.regions(cut)] == asked, f"lab {name}: each hint is there")
+    hunt = labs.unsolved(name + "-hunt")
+    tap.ok(not labs.MARK.search(hunt), f"lab {name}-hunt: no mark tells where")
+    tap.ok(hunt != labs.solution(name + "-hunt"), f"lab {name}-hunt: there is a mistake")
+
+
+def build():
+    """All twins in one call of make."""
+    goals = [f"build/{FOLDER}/step{name}-emulated" for name in GAPS + HUNTS]
+    result = tap.make("-j2", "LAB_PTX=1", f"LAB_FOLDER={FOLDER}", *goals)
+    tap.ok(result.returncode == 0, f"{len(goals)} files compile", result.stderr[-2000:])
+    tap.ok("warning" not in result.stderr, "without a warning", result.stderr[-2000:])
+
+
+def check_unsolved(name, findings):
+    correct, clean = findings
+    tap.ok(not correct.passed and not clean.passed, f"lab {name}, unsolved, is wrong", findings)
+    tap.ok("WRONG at" in correct.advice and "of " in correct.advice, f"lab {name} says what is wrong", correct.advice)
+
+
+def check_solution(name, findings, counters):
+    passed = all(finding.passed for finding in (*findings, counters))
+    tap.ok(passed, f"lab {name}, solved: correct, clean, and the counters hold", (*findings, counters))
+
+
+def check_hunt(name, findings):
+    found = dict(zip(("correct", "clean"), findings))
+    wanted = labs.hunted(name)["found_by"]
+    tap.ok(not found[wanted].passed and found[wanted].advice, f"lab {name}: {wanted} finds the mistake", findings)
+    if name == "06-hunt":
+        tap.ok(found["correct"].passed, "a race whose result is right is correct, and only not clean", findings)
+
+
+def check_judgements():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = [pool.submit(check.judge_results, f"build/{FOLDER}/step{name}") for name in GAPS]
+        planted = [pool.submit(check.judge_results, f"build/{FOLDER}/step{name}") for name in HUNTS]
+        right = [pool.submit(check.judge_results, f"build/step{name}") for name in GAPS]
+        counted = [pool.submit(check.judge_counters, f"build/step{name}", name) for name in GAPS]
+    for name, findings in zip(GAPS, wrong):
+        check_unsolved(name, findings.result())
+    for name, findings in zip(HUNTS, planted):
+        check_hunt(name, findings.result())
+    for name, findings, counters in zip(GAPS, right, counted):
+        check_solution(name, findings.result(), counters.result())
+
+
+def check_counters_fail():
+    """The steps before do not meet what a later lab asks for, and the line that costs most is named."""
+    for program, step in (("build/step05", "06"), ("build/step04", "05"), ("build/step07", "08")):
+        finding = check.judge_counters(program, step)
+        tap.ok(not finding.passed and finding.share < 1, f"{program} does not meet the counters of lab {step}", finding)
+        tap.ok("steps/" in finding.advice and ".cu:" in finding.advice, "and a line is named", finding.advice)
+
+
+def check_speed():
+    """Points by the ratio to cuBLAS; the ratios are made up, because there may be no GPU."""
+    for ratio, share in ((0.9, 1.0), (0.76, 1.0), (0.38, 0.5)):
+        check.ratio_of = lambda program, r=ratio: (None, 0.8 if program == "./step07" else r)
+        finding = check.judge_speed("build/step07-mine", "07", lambda target: None)
+        tap.ok(abs(finding.share - share) < 1e-9, f"{ratio} of cuBLAS where the course has 0.8: {share}", finding)
+
+
+def check_reports():
+    """The judge as a learner sees it."""
+    result = judge("01")
+    tap.ok(result.returncode == 1, "unsolved: exit code 1", result.stdout + result.stderr)
+    tap.ok("FAIL  correct     0 of  50" in result.stdout, "and no points", result.stdout)
+    tap.ok(f"{FOLDER}/step01.cu:" in result.stdout and "First thing to fix" in result.stdout, "a place", result.stdout)
+    tap.ok("of cuBLAS" not in result.stdout and "TFLOP" not in result.stdout, "no rate", result.stdout)
+    write(SOLVED + "/step01.cu", labs.solution("01"))
+    result = judge("01", SOLVED)
+    tap.ok("90 of 90 points" in result.stdout or " of 100 points" in result.stdout, "solved", result.stdout)
+    tap.ok(result.returncode == 0 or "FAIL  speed" in result.stdout, "exit code 0", result.stdout)
+    tap.ok(lab("solution", "01", folder=SOLVED).stdout.endswith("is the course's own\n"), "no difference")
+    write(SOLVED + "/step01.cu", labs.solution("01").replace("float sum = 0;", "float sum = 0"))
+    result = judge("01", SOLVED)
+    tap.ok(result.returncode == 1 and f"{SOLVED}/step01.cu(" in result.stdout, "an error of the compiler", result.stdout)
+
+
+def check_files():
+    path = full(FOLDER + "/step02.cu")
+    write(FOLDER + "/step02.cu", "mine\n")
+    result = lab("start", "02")
+    tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, "never over another file", result.stderr)
+    tap.ok(steps.text(path) == "mine\n", "which is as it was")
+    for number in (1, 2):
+        tap.ok(lab("start", "02", "--force").returncode == 0, f"--force, time {number}")
+    tap.ok(steps.text(path + ".1") == "mine\n" and os.path.exists(path + ".2"), "every copy is kept")
+    differing = lab("solution", "02").stdout
+    tap.ok("\n+        fill(&tiles, fetched_a, fetched_b);\n" in differing, "the solution is a diff", differing)
+
+
+def check_hints():
+    said = [lab("hint", "03").stdout for _ in range(4)]
+    numbers = [text.split()[1] for text in said]
+    tap.ok(numbers == ["1", "2", "3", "3"], "hints go on to the last", said)
+    offered = "make hint03" in said[0] and "make solution03" in said[2]
+    tap.ok(offered, "and then the solution is offered", said[2])
+
+
+def check_predictions():
+    for name in PREDICTIONS:
+        lab("start", name)
+        path, cache = labs.path_of(name, FOLDER), {}
+        result = judge(name)
+        empty = f"0 of {len(labs.predictions(name))} numbers"
+        tap.ok(result.returncode == 1 and empty in result.stdout, f"lab {name}: empty", result.stdout + result.stderr)
+        record = check.counted(name[:2], cache)
+        values = {row["name"]: check.value_of(row["formula"], record) for row in labs.predictions(name)}
+        write(path, "".join(f"{key} = {value}\n" for key, value in values.items()))
+        tap.ok(judge(name).returncode == 0, f"lab {name}: what is counted is right")
+    write(path, "".join(f"{key} = {2 * value + 1}\n" for key, value in values.items()))
+    said = judge(name).stdout
+    tap.ok(labs.predictions(name)[0]["why"] in said, "a miss is explained", said)
+    for text, number in (("1/4", 0.25), ("25 %", 0.25), ("4", 4), ("", None), ("1/0", None), ("1.2.3", None)):
+        tap.ok(check.number_of(text) == number, f"'{text}' is {number}")
+
+
+def check_limits():
+    check.CPU_SECONDS = 1
+    begun = time.time()
+    outcome = check.run(["sh", "-c", "while :; do :; done"])
+    tap.ok("did not end" in check.message(outcome) and time.time() - begun < 60, "an endless run is ended", outcome)
+    check.CPU_SECONDS, check.FILE_BYTES = 30, 1 << 16
+    outcome = check.run(["sh", "-c", "yes; exit 0"])
+    tap.ok(len(outcome.out) <= 1 << 16 and len(check.message(outcome)) < 300, "endless output is cut", outcome)
+    outcome = check.run(["sh", "-c", "kill -SEGV $$"])
+    tap.ok("it crashed: SIGSEGV" in check.message(outcome), "a crash is a crash", outcome)
+
+
+def check_bad_input():
+    for arguments in (["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"]):
+        result = lab(*arguments)
+        tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, " ".join(arguments), result.stderr)
+    result = judge("04", FOLDER + "/empty")
+    tap.ok(result.returncode == 2 and "make lab04 writes it" in result.stderr, "nothing to judge", result.stderr)
+    write(FOLDER + "/step01-predict.txt", "three sectors\n")
+    result = judge("01-predict")
+    tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, "a sheet that is none", result.stderr)
+    result = tap.make("lab99", f"LAB_FOLDER={FOLDER}")
+    tap.ok("there is no lab 99" in result.stderr, "make lab99", result.stderr)
+
+
+clear()
+check_tables()
+for gap in GAPS:
+    check_cut(gap)
+    for both in (gap, gap + "-hunt"):
+        lab("start", both)
+build()
+check_judgements()
+check_counters_fail()
+check_speed()
+check_reports()
+check_files()
+check_hints()
+check_predictions()
+check_limits()
+check_bad_input()
+clear()
+tap.finish()
