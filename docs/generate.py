@@ -3,9 +3,9 @@
 
 A document holds a block between <!-- generated: NAME ARGUMENT... --> and <!-- end generated -->, and a
 value within a line between <!--=NAME ARGUMENT...--> and <!--/-->. Each NAME is a function: of this file
-for the README, of docs/chapters.py and docs/topics.py for the rest. Figures come from docs/results and
-docs/devices.tsv only. --check changes nothing: it names the documents that are not up to date and
-exits 1.
+for the README, of docs/chapters.py, docs/topics.py and docs/worklog.py for the rest. Figures come from
+docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
+up to date and exits 1.
 """
 
 import glob
@@ -22,6 +22,7 @@ import diffs  # noqa: E402
 import steps  # noqa: E402
 from measured import FOLDER, NotMeasured, measured, median, records, runs_of  # noqa: E402
 import topics  # noqa: E402
+import worklog  # noqa: E402
 
 BLOCK = re.compile(
     r"(<!-- generated: (\w+)((?: \S+)*) -->\n)(.*?)\n?(<!-- end generated -->)", re.DOTALL
@@ -41,6 +42,9 @@ IDEAS = {
     "08": "16-byte fetches through textures, which answer 0 past the end",
     "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
     "10": "`sgemm()` as BLAS has it: estimates which of 07, 08 and 09 is the quickest, and starts it",
+    "11": "a ring of four pairs of tiles: copies have more than a round to arrive; no bounds in the loop",
+    "14": "what would be the last round of tiles is cut along k: every SM gets an equal share",
+    "16": "the same with tiles of 64x64, for a small C",
 }
 
 
@@ -116,7 +120,8 @@ def output():
     return "\n".join(("    " + line).rstrip() for line in ["$ ./step07"] + text.splitlines())
 
 
-FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + chapters.BLOCKS + chapters.VALUES}
+OF_CHAPTERS = chapters.BLOCKS + chapters.VALUES + worklog.BLOCKS + worklog.VALUES
+FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + OF_CHAPTERS}
 
 
 def function(name):

@@ -138,10 +138,10 @@ def total(kernels, key, kind, field):
 
 
 def costliest(kernels, kind, field):
-    """The line of the source with the most of it."""
+    """The line of the source with the most of it, and how much that is."""
     entries = [entry for kernel in kernels for entry in kernel["line_accesses"] if entry["kind"] == kind]
     worst = max(entries, key=lambda entry: entry[field] or 0)
-    return f"{worst['file']}:{worst['line']}: {worst[field]} of them come from here"
+    return f"{worst['file']}:{worst['line']}", worst[field]
 
 
 def record_of(command, **settings):
@@ -164,7 +164,8 @@ def judge_counters(program, step):
         if count <= most:
             met += 1
         else:
-            advice.append(f"{costliest(kernels, kind, field)}\n{kind} {field}: {count}, at most {most}: {row['why']}")
+            place, here = costliest(kernels, kind, field)
+            advice.append(f"{place}: {here} of {count} {kind} {field}, at most {most} in all: {row['why']}")
     return Finding(met == len(rows), "; ".join(said), "\n".join(advice), met / len(rows))
 
 
@@ -185,7 +186,7 @@ def judge_speed(program, step, build):
         return Finding(False, f"not judged: the course's step {step} does not run here")
     share = min(1.0, ratio / (FULL_SPEED * own))
     text = f"{ratio:.3f} of cuBLAS; the course's step {own:.3f}"
-    advice = "" if share == 1 else "make sass of both, and compare: loops.csv in docs/results says what is in theirs"
+    advice = "" if share == 1 else f"compare the registers and spills that {program} and ./step{step} print"
     return Finding(share == 1, text, advice, share)
 
 

@@ -1,0 +1,82 @@
+"""The tables of docs/worklog.md, from docs/results/nvidia-h200/worklog.csv: every attempt that was
+timed on the way to steps 11, 14 and 16, with what it was, one record a problem."""
+
+import measured
+
+SHAPES = {
+    "4224": (4224, 4096, 4096),
+    "deep": (256, 256, 16384),
+}
+NAMES = {"4224": "4224x4096x4096", "deep": "256x256x16384"}
+
+
+def found(number, key, shape):
+    m, n, k = SHAPES.get(shape) or (int(shape),) * 3
+    for row in measured.table("worklog"):
+        if (row["round"], row["attempt"]) == (number, key) and (row["m"], row["n"], row["k"]) == (str(m), str(n), str(k)):
+            return row
+    raise measured.NotMeasured(f"round {number} of the worklog has no {key} at {shape}")
+
+
+def attempts(number, shapes, *keys):
+    """Attempts of a round: TFLOP/s of each at the shapes, and of cuBLAS beside it, their ratio."""
+    shapes = shapes.split(",")
+    head = " | ".join(f"{NAMES.get(shape, shape)} | of cuBLAS" for shape in shapes)
+    out = [f"| round {number}, TFLOP/s | {head} |", "|---|" + "--:|--:|" * len(shapes)]
+    for key in keys:
+        rows = [found(number, key, shape) for shape in shapes]
+        cells = [f"{float(r['step_tflops']):.1f} | {float(r['step_tflops']) / float(r['cublas_tflops']):.2f}" for r in rows]
+        out.append(f"| {rows[0]['what']} | {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+def range_of(number, shape, prefix):
+    """The slowest and the fastest of a round's attempts whose name begins so."""
+    m, n, k = SHAPES.get(shape) or (int(shape),) * 3
+    rates = [
+        float(row["step_tflops"])
+        for row in measured.table("worklog")
+        if row["round"] == number and row["attempt"].startswith(prefix) and row["right"] == "yes"
+        and (row["m"], row["n"], row["k"]) == (str(m), str(n), str(k))
+    ]
+    if not rates:
+        raise measured.NotMeasured(f"round {number} has no {prefix} at {shape}")
+    return f"{min(rates):.1f} to {max(rates):.1f} TFLOP/s"
+
+
+def stalls(*keys):
+    """Where the two warps of a scheduler stood in the main loop, from ncu's samples."""
+    rows = {row["attempt"]: row for row in measured.table("worklog_stalls")}
+    columns = {
+        "issued_percent": "cycles in which an instruction is issued",
+        "dispatch_percent": "warps held by register banks (dispatch stall)",
+        "short_sb_percent": "warps waiting for shared memory",
+        "no_inst_percent": "warps waiting for instructions",
+        "barrier_percent": "warps waiting at the barrier",
+    }
+    out = ["| main loop, % | " + " | ".join(columns.values()) + " | FFMA, of its instructions |"]
+    out.append("|---|" + "--:|" * (len(columns) + 1))
+    for key in keys:
+        what = found("2", key, "4224")["what"]
+        share = 100 * int(rows[key]["ffma"]) / int(rows[key]["loop_instructions"])
+        out.append(f"| {what} | {' | '.join(rows[key][c] for c in columns)} | {share:.0f} |")
+    return "\n".join(out)
+
+
+def small(*names):
+    """TFLOP/s of steps, and of cuBLAS beside them, where C or k is small."""
+    problems = [(n, n, n) for n in (256, 384, 512, 768, 1000, 1536)]
+    problems += [(256, 256, 16384), (4096, 4096, 256), (8192, 64, 8192), (64, 8192, 8192), (4093, 4093, 4093)]
+    head = " | ".join(f"step {name} | of cuBLAS" for name in names)
+    out = [f"| m x n x k, TFLOP/s | {head} |", "|---|" + "--:|--:|" * len(names)]
+    for problem in problems:
+        cells = []
+        for name in names:
+            runs = measured.runs_of(measured.records(), name, *problem)
+            cells += [f"{measured.median(runs, 'step_tflops'):.1f}", f"{100 * measured.median(runs, 'ratio'):.0f} %"]
+        out.append(f"| {'x'.join(map(str, problem))} | {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+BLOCKS = (attempts, stalls, small)
+VALUES = (range_of,)

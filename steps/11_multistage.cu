@@ -1,0 +1,350 @@
+// Step 11: multistage
+//
+// A ring of four pairs of tiles: one is being multiplied, the next is complete or nearly so, and
+// the copies of two more are on their way. The wait in the middle of a round is for copies that
+// have had a round and more, and leaves younger ones in flight. And nothing in the loop depends on
+// where the matrices end: rows that C does not have repeat its last, and the terms that do not fill
+// a tile come first. Cost: 48.5 KiB of shared memory, more than a block gets without asking.
+//
+// Build and run: make step11 && ./step11          Chapter: docs/11-multistage.md
+#include "step.h"
+
+enum {
+    TILE_M = 128,
+    TILE_N = 256,
+    TILE_K = 8,
+    THREADS = 256,
+    THREAD_M = 16, // rows of C that a thread computes
+    THREAD_N = 8,  // columns
+    LANES_M = 4,   // a warp's lanes, 4 down and 8 across
+    LANES_N = 8,
+    WARP_M = LANES_M * THREAD_M,         // rows of C that a warp computes: 64
+    WARP_N = LANES_N * THREAD_N,         // columns: 64
+    A_LOADS = TILE_M * TILE_K / THREADS, // elements of A that a thread copies for a tile: 4
+    B_LOADS = TILE_K * TILE_N / THREADS, // and of B: 8
+    A_APART = THREADS / TILE_K,          // rows between two of them: 32
+    B_APART = THREADS / TILE_K,          // columns between two of them: 32, a warp's width
+    STAGES = 4,                          // pairs of tiles in the ring
+    BAND = 8,                            // rows of tiles that are computed together
+    // Lanes 0 to 7 write to 8 rows of the A tile, and the 4 groups of 8 to neighbours in each. A
+    // row of 132 floats begins 4 banks after the one before: all 32 banks, one turn.
+    A_TILE_LD = TILE_M + 4,
+};
+
+struct tiles {
+    __align__(16) float a[TILE_K][A_TILE_LD];
+    float b[TILE_K][TILE_N];
+};
+
+static_assert(A_TILE_LD % 4 == 0 && TILE_N % 4 == 0, "rows start at multiples of 16 bytes");
+static_assert(TILE_M / THREAD_M * (TILE_N / THREAD_N) == THREADS, "the threads cover the tile");
+
+enum {
+    RING = STAGES * (int)sizeof(struct tiles) // bytes
+};
+
+// [store]
+// Writes four neighbours in a row of C, of which cols lie in it: with one instruction if rows start
+// and end at multiples of 16 bytes. The 8 lanes of a row write 128 bytes, 4 sectors, so that step
+// 06's way through shared memory has nothing left to gain. With beta = 0 the old values are not
+// read: they may be NaN.
+static __device__ void store4(float *c, float alpha, const float sum[4], float beta, int cols,
+                              bool aligned)
+{
+    if (aligned && cols > 0) {
+        const float4 old = beta == 0 ? make_float4(0, 0, 0, 0) : *(const float4 *)c;
+        *(float4 *)c = make_float4(alpha * sum[0] + beta * old.x, alpha * sum[1] + beta * old.y,
+                                   alpha * sum[2] + beta * old.z, alpha * sum[3] + beta * old.w);
+    }
+    for (int x = 0; x < 4; x++)
+        if (!aligned && x < cols)
+            c[x] = beta == 0 ? alpha * sum[x] : alpha * sum[x] + beta * c[x];
+}
+// [/store]
+
+// [shared]
+// Addresses in shared memory are 32 bits wide. These are of term p, row or column i of a pair of
+// tiles that starts at `tiles`.
+static __device__ unsigned a_address(unsigned tiles, int p, int i)
+{
+    return tiles + sizeof(float) * (p * A_TILE_LD + i);
+}
+
+static __device__ unsigned b_address(unsigned tiles, int p, int j)
+{
+    return tiles + sizeof(float) * (TILE_K * A_TILE_LD + p * TILE_N + j);
+}
+
+// Four neighbours in shared memory, aligned to 16 bytes: one instruction.
+static __device__ void load4(float value[4], unsigned shared)
+{
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3])
+                 : "r"(shared)
+                 : "memory");
+}
+
+// Copies size bytes, at most 4 or 16, and writes zeros for the rest: with 0 nothing is read. .ca
+// goes through the L1 cache; .cg, for 16 bytes only, passes it by.
+static __device__ void copy1(unsigned shared, const float *global, int size)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :
+                 : "r"(shared), "l"(global), "r"(size)
+                 : "memory");
+}
+
+static __device__ void copy4(unsigned shared, const float *global, int size)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(shared), "l"(global), "r"(size)
+                 : "memory");
+}
+
+// Closes a group: the copies that this thread has started since the last.
+static __device__ void close_group(void)
+{
+    asm volatile("cp.async.commit_group;" : : : "memory");
+}
+
+// Waits until of this thread's groups only the youngest STAGES - 3 may be unfinished: 1. The other
+// threads' are as far after the barrier that follows.
+static __device__ void wait_for_copies(void)
+{
+    asm volatile("cp.async.wait_group %0;" : : "n"(STAGES - 3) : "memory");
+}
+
+// The pair of tiles that comes after this one in the ring, which starts at first.
+static __device__ unsigned after(unsigned tiles, unsigned first)
+{
+    const unsigned size = sizeof(struct tiles);
+
+    return tiles == first + (STAGES - 1) * size ? first : tiles + size;
+}
+// [/shared]
+
+// [copy]
+// Starts the copies of this thread's share of a tile of A: elements of one column, from the places
+// that are so far from a. With inside false there are no more terms: zeros, and nothing is read.
+static __device__ void copy_a(unsigned tiles, const float *a, const int64_t from[A_LOADS],
+                              bool inside)
+{
+    for (int i = 0; i < A_LOADS; i++)
+        copy1(a_address(tiles, threadIdx.x % TILE_K, threadIdx.x / TILE_K + A_APART * i),
+              &a[from[i]], inside ? 4 : 0);
+}
+
+// The same for a tile of B: elements of one row, in fours if rows start and end at multiples of 16
+// bytes.
+static __device__ void copy_b(unsigned tiles, const float *b, const int64_t from[B_LOADS],
+                              bool inside, bool aligned)
+{
+    for (int i = 0; i < B_LOADS; i += aligned ? 4 : 1) {
+        if (aligned)
+            copy4(b_address(tiles, threadIdx.x / B_APART, threadIdx.x % B_APART * 4 + B_APART * i),
+                  &b[from[i]], inside ? 16 : 0);
+        else
+            copy1(b_address(tiles, threadIdx.x / B_APART, threadIdx.x % B_APART + B_APART * i),
+                  &b[from[i]], inside ? 4 : 0);
+    }
+}
+// [/copy]
+
+// [patch]
+// The rows and columns of a thread's patch, counted from its first: squares of 4x4, 16 rows and 32
+// columns apart, because the squares of the warp's other lanes lie between them.
+static __device__ int patch_row(int i)
+{
+    return i / 4 * 4 * LANES_M + i % 4;
+}
+
+static __device__ int patch_col(int j)
+{
+    return j / 4 * 4 * LANES_N + j % 4;
+}
+// [/patch]
+
+// [fragments]
+// Reads term p of the tiles, a row of each, as far as this thread needs them.
+static __device__ void load_fragments(float frag_a[THREAD_M], float frag_b[THREAD_N],
+                                      unsigned tiles, int p, int row, int col)
+{
+    for (int i = 0; i < THREAD_M; i += 4)
+        load4(&frag_a[i], a_address(tiles, p, row + patch_row(i)));
+    for (int j = 0; j < THREAD_N; j += 4)
+        load4(&frag_b[j], b_address(tiles, p, col + patch_col(j)));
+}
+// [/fragments]
+
+// [multiply]
+// Adds the outer product of the fragments: 128 products from 24 operands. Rows are taken to and
+// fro, so that an instruction finds one of its operands where the one before had it.
+static __device__ void multiply(float accumulator[THREAD_M][THREAD_N], const float frag_a[THREAD_M],
+                                const float frag_b[THREAD_N])
+{
+    for (int i = 0; i < THREAD_M; i++)
+        for (int x = 0; x < THREAD_N; x++) {
+            const int j = i % 2 == 0 ? x : THREAD_N - 1 - x;
+            accumulator[i][j] += frag_a[i] * frag_b[j];
+        }
+}
+// [/multiply]
+
+// Computes one tile. aligned is a constant where this is called, so that each kernel holds one way.
+static __device__ __forceinline__ void compute_tile(struct sgemm problem, bool aligned)
+{
+    extern __shared__ struct tiles ring[]; // STAGES of them
+    const unsigned first = (unsigned)__cvta_generic_to_shared(ring);
+
+    // [tile]
+    // Tiles are numbered down the columns of a band of BAND rows, then band by band: the blocks
+    // that run at a time share rows of A and columns of B, which so come from the L2 cache.
+    const unsigned tiles_down = (unsigned)((problem.m + TILE_M - 1) / TILE_M);
+    const unsigned tiles_across = (unsigned)((problem.n + TILE_N - 1) / TILE_N);
+    const unsigned band = blockIdx.x / (BAND * tiles_across) * BAND;
+    const unsigned in_band = blockIdx.x % (BAND * tiles_across);
+    const unsigned height = min((unsigned)BAND, tiles_down - band);
+    const int64_t tile_row = (int64_t)(band + in_band % height) * TILE_M;
+    const int64_t tile_col = (int64_t)(in_band / height) * TILE_N;
+    const int cols = (int)min(problem.n - tile_col, (int64_t)TILE_N); // that lie in C
+    // [/tile]
+
+    // What this thread copies: a warp takes 4 rows of 8 elements of A, 4 sectors of 32 bytes, and
+    // of one row of B 128 elements, 16 sectors, or 32, 4 sectors.
+    const int a_row = threadIdx.x / TILE_K, a_col = threadIdx.x % TILE_K;
+    const int b_row = threadIdx.x / B_APART, b_col = threadIdx.x % B_APART * (aligned ? 4 : 1);
+    // [from]
+    // The pointers are the same for the whole block, and move on; the distances are a thread's own,
+    // and stay. A row or column that C does not have is read where its last one is.
+    const float *a = problem.A, *b = problem.B;
+    const int64_t last_row = problem.m - 1, last_col = problem.n - (aligned ? 4 : 1);
+    int64_t a_from[A_LOADS], b_from[B_LOADS];
+    for (int i = 0; i < A_LOADS; i++)
+        a_from[i] = min(tile_row + a_row + A_APART * i, last_row) * problem.lda + a_col;
+    for (int i = 0; i < B_LOADS; i++)
+        b_from[i] = b_row * problem.ldb + min(tile_col + b_col + B_APART * i, last_col);
+    // [/from]
+
+    // What it computes: THREAD_M x THREAD_N elements of C, the first at (row, col) of the tile.
+    // Lanes 0, 2, 4 ... 14 read the same 4 elements of A, lanes 0, 1, 16 and 17 the same 4 of B.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / (TILE_N / WARP_N) * WARP_M + lane / 16 * 8 + lane % 2 * 4;
+    const int col = warp % (TILE_N / WARP_N) * WARP_N + lane / 2 % 8 * 4;
+    float accumulator[THREAD_M][THREAD_N] = {{0}};
+    float frag_a[2][THREAD_M], frag_b[2][THREAD_N];
+
+    // [start]
+    // The first tiles have what is left over when the others are full: 1 to TILE_K terms.
+    int terms = problem.k == 0 ? 0 : (int)((problem.k - 1) % TILE_K) + 1;
+    int64_t copied = 0; // terms whose copies have been started
+    unsigned filling = first, current = first;
+    for (int stage = 0; stage < STAGES - 1; stage++) {
+        const bool inside = copied < problem.k;
+        copy_a(filling, a, a_from, inside && a_col < terms);
+        copy_b(filling, b, b_from, inside && b_row < terms, aligned);
+        close_group();
+        a += terms;
+        b += terms * problem.ldb;
+        copied += terms;
+        filling = after(filling, first);
+        terms = TILE_K;
+    }
+    wait_for_copies();
+    __syncthreads();
+    load_fragments(frag_a[0], frag_b[0], first, 0, row, col);
+    // [/start]
+
+    // [loop]
+    // One round a pair of tiles. In the last STAGES - 1 there are no more terms to copy: zeros are
+    // written, never read.
+    const int64_t enough = problem.k + (STAGES - 1) * TILE_K;
+    while (copied < enough) {
+        const unsigned next = after(current, first);
+#pragma unroll
+        for (int p = 0; p < TILE_K; p++) {
+            if (p == TILE_K / 2 - 1) {
+                // lab: wait, then copy into the tiles that the round before has read (about 9 lines)
+                wait_for_copies(); // the next tiles are complete,
+                __syncthreads();   // and nobody reads those of the round before any more
+                copy_a(filling, a, a_from, copied < problem.k);
+                copy_b(filling, b, b_from, copied < problem.k, aligned);
+                close_group();
+                a += TILE_K;
+                b += TILE_K * problem.ldb;
+                copied += TILE_K;
+                filling = after(filling, first);
+                // end lab
+            }
+            load_fragments(frag_a[(p + 1) % 2], frag_b[(p + 1) % 2],
+                           p + 1 < TILE_K ? current : next, (p + 1) % TILE_K, row, col);
+            multiply(accumulator, frag_a[p % 2], frag_b[p % 2]);
+        }
+        current = next;
+    }
+    // [/loop]
+
+    // [epilogue]
+#pragma unroll
+    for (int i = 0; i < THREAD_M; i++)
+#pragma unroll
+        for (int j = 0; j < THREAD_N; j += 4) {
+            const int64_t c_row = tile_row + row + patch_row(i);
+            const int64_t c_col = tile_col + col + patch_col(j);
+            if (c_row < problem.m)
+                store4(&problem.C[c_row * problem.ldc + c_col], problem.alpha, &accumulator[i][j],
+                       problem.beta, cols - col - patch_col(j), aligned);
+        }
+    // [/epilogue]
+}
+
+static __global__ __launch_bounds__(THREADS, 1) void step_sgemm(struct sgemm problem)
+{
+    compute_tile(problem, false);
+}
+
+static __global__ __launch_bounds__(THREADS, 1) void step_sgemm_aligned(struct sgemm problem)
+{
+    compute_tile(problem, true);
+}
+
+static cudaError_t launch(const struct sgemm *problem, cudaStream_t stream)
+{
+    const int64_t tiles = tile_count(problem, TILE_M, TILE_N);
+    struct sgemm p = *problem;
+
+    if (tiles == 0)
+        return cudaSuccess;
+    if (tiles > INT32_MAX)
+        return cudaErrorInvalidConfiguration; // grid.x ends at 2^31 - 1
+    if (p.alpha == 0 || p.k == 0) {
+        p.alpha = 0; // 0 times a product of no terms: the kernel reads neither A nor B
+        p.k = 0;
+    }
+    const bool aligned =
+        ((uintptr_t)p.B | (uintptr_t)p.C) % 16 == 0 && (p.ldb | p.ldc | p.n) % 4 == 0;
+    void (*const kernel)(struct sgemm) = aligned ? step_sgemm_aligned : step_sgemm;
+    const cudaError_t error = // more than 48 KiB have to be asked for
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, RING);
+    if (error != cudaSuccess)
+        return error;
+    kernel<<<(unsigned)tiles, THREADS, RING, stream>>>(p);
+    return cudaGetLastError();
+}
+
+const struct step step11 = {
+    .number = 11,
+    .name = "multistage",
+    .title = "multistage",
+    .tile_m = TILE_M,
+    .tile_n = TILE_N,
+    .tile_k = TILE_K,
+    .threads = THREADS,
+    .dynamic_shared = RING,
+    .minimum_capability = 80,
+    .kernels = {{"16 bytes at a time", (const void *)step_sgemm_aligned},
+                {"4 bytes at a time", (const void *)step_sgemm}},
+    .prepare = NULL,
+    .launch = launch,
+    .release = NULL,
+};
