@@ -143,6 +143,7 @@ def check_messages(folder):
         ("nothing to compile", ["-c", "main.o"], 2, r"-c: there is nothing to compile"),
         ("one object of two files", ["-c", "graph.cu", "main.cpp", "-o", "x.o"], 2, r"-c -o x.o: one object of 2 files"),
         ("separate compilation", ["-rdc=true", "graph.cu"], 2, r"-rdc=true: device code of one file cannot call"),
+        ("a stream for each thread", ["-default-stream", "per-thread", "graph.cu"], 2, r"-default-stream: the emulator has one"),
         ("what nvcc does", ["-ptx", "graph.cu"], 2, r"-ptx: emucc builds programs and objects, nvcc the rest"),
         ("a library of NVIDIA's", ["graph.cu", "-lcurand"], 1, r"-lcurand: of NVIDIA's libraries the emulator has"),
     ]

@@ -225,23 +225,49 @@ static bool decode_access(struct decoder *decoder, const struct statement *state
     return true;
 }
 
-// tex.1d.v4.f32.s32 {r, g, b, a}, [object, {x}]
+static operation *texture_operation(struct text opcode, int *coordinates)
+{
+    static const struct {
+        const char *name;
+        operation *run;
+        int coordinates;
+    } operations[] = {
+        {"tex.1d.v4.f32.s32", texture_by_index, 1}, {"tex.1d.v4.s32.s32", texture_by_index, 1},
+        {"tex.1d.v4.u32.s32", texture_by_index, 1}, {"tex.1d.v4.f32.f32", texture_1d, 1},
+        {"tex.1d.v4.s32.f32", texture_1d, 1},       {"tex.1d.v4.u32.f32", texture_1d, 1},
+        {"tex.2d.v4.f32.f32", texture_2d, 2},       {"tex.2d.v4.s32.f32", texture_2d, 2},
+        {"tex.2d.v4.u32.f32", texture_2d, 2},
+    };
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (text_is(opcode, operations[i].name)) {
+            *coordinates = operations[i].coordinates;
+            return operations[i].run;
+        }
+    return NULL;
+}
+
+// tex.2d.v4.f32.f32 {r, g, b, a}, [object, {x, y}]
 static bool decode_texture(struct decoder *decoder, const struct statement *statement)
 {
-    if (!text_is(statement->opcode, "tex.1d.v4.f32.s32") || statement->count != 2 ||
-        statement->operands[1].kind != OPERAND_MEMORY || statement->operands[1].count != 2)
+    int coordinates;
+    operation *run = texture_operation(statement->opcode, &coordinates);
+    if (run == NULL || statement->count != 2 || statement->operands[1].kind != OPERAND_MEMORY ||
+        statement->operands[1].count != 2)
         return false;
     const struct operand *object = &statement->operands[1].elements[0];
     const struct operand *at = &statement->operands[1].elements[1];
     struct draft draft = {.detail = {.vector = 4, .element = 4, .bytes = 16}};
-    int s[2];
-    if (at->kind == OPERAND_VECTOR)
-        at = at->elements;
-    if (!decode_elements(decoder, &statement->operands[0], &draft, CLASS_32) ||
-        !source(decoder, object, CLASS_64, &s[0]) || !source(decoder, at, CLASS_32, &s[1]))
+    int s[5] = {-1, -1, -1, -1, -1};
+    const bool tuple = at->kind == OPERAND_VECTOR; // one coordinate may do without the braces
+    if ((tuple ? at->count : 1) < coordinates ||
+        !decode_elements(decoder, &statement->operands[0], &draft, CLASS_32) ||
+        !source(decoder, object, CLASS_64, &s[0]))
         return false;
+    for (int i = 0; i < coordinates; i++)
+        if (!source(decoder, tuple ? &at->elements[i] : at, CLASS_32, &s[1 + i]))
+            return false;
     struct draft *kept = new_draft(decoder);
-    kept->run = texture_fetch;
+    kept->run = run;
     kept->detail.vector = 4;
     kept->detail.element = 4;
     kept->detail.bytes = 16;

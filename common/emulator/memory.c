@@ -58,7 +58,12 @@ static struct allocation *new_device_allocation(enum memory_kind kind, void *hos
     return allocation;
 }
 
-static struct allocation *allocate_device(uint64_t bytes)
+static bool is_device_kind(enum memory_kind kind)
+{
+    return kind == MEMORY_DEVICE || kind == MEMORY_ARRAY;
+}
+
+static struct allocation *allocate_device(enum memory_kind kind, uint64_t bytes)
 {
     uint8_t *host = malloc(bytes);
     uint8_t *valid = calloc(bytes / 8 + 1, 1);
@@ -67,7 +72,7 @@ static struct allocation *allocate_device(uint64_t bytes)
         free(valid);
         return NULL;
     }
-    struct allocation *allocation = new_device_allocation(MEMORY_DEVICE, host, bytes);
+    struct allocation *allocation = new_device_allocation(kind, host, bytes);
     allocation->valid = valid;
     return allocation;
 }
@@ -82,7 +87,7 @@ static struct allocation *allocate_shared(enum memory_kind kind, uint64_t bytes)
 struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes)
 {
     struct allocation *allocation =
-        kind == MEMORY_DEVICE ? allocate_device(bytes) : allocate_shared(kind, bytes);
+        is_device_kind(kind) ? allocate_device(kind, bytes) : allocate_shared(kind, bytes);
     if (allocation != NULL)
         memset(allocation->host, 0xff, bytes);
     return allocation;
@@ -187,7 +192,7 @@ void memory_release(struct allocation *allocation)
         forget(allocation);
         return;
     }
-    if (allocation->kind == MEMORY_DEVICE)
+    if (is_device_kind(allocation->kind))
         free(allocation->host);
     else
         pages_retire((void *)(uintptr_t)allocation->address, // NOLINT(performance-no-int-to-ptr)

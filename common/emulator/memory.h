@@ -16,6 +16,7 @@
 enum memory_kind {
     MEMORY_DEVICE,     // cudaMalloc
     MEMORY_VARIABLE,   // of a module
+    MEMORY_ARRAY,      // cudaMallocArray
     MEMORY_MANAGED,    // cudaMallocManaged
     MEMORY_PINNED,     // cudaMallocHost
     MEMORY_REGISTERED, // the host's own, between cudaHostRegister and cudaHostUnregister
@@ -41,7 +42,7 @@ struct allocation {
     char name[64];          // "" where nobody has named it
 };
 
-// A new allocation of `bytes` > 0 bytes, device, managed or pinned, every byte 0xff (a NaN). None
+// A new allocation of `bytes` > 0 bytes, but of a variable, every byte 0xff (a NaN). None
 // is valid in device memory; in memory that the host can write all count as written. At least
 // 512-byte aligned. NULL where the host's memory has run out.
 struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes);

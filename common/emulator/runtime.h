@@ -48,6 +48,15 @@ int function_frame_bytes(const struct function *function);
 // How much dynamic shared memory a launch of it may ask for.
 int64_t function_dynamic_limit(const struct function *function);
 
+// Rows of `width` bytes that begin `pitch` bytes apart.
+struct pitched {
+    uint64_t address;
+    size_t pitch, width, height;
+};
+
+// The rows of an array; false where there is no such array.
+bool find_array(struct pitched *rows, cudaArray_const_t array);
+
 // Whether there is such a stream.
 bool stream_known(cudaStream_t stream);
 

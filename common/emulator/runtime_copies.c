@@ -5,32 +5,26 @@
 #include "runtime.h"
 #include "sharing.h"
 
-// Rows of `width` bytes that begin `pitch` bytes apart.
-struct rows {
-    uint64_t address;
-    size_t pitch, width, height;
-};
-
-static uint64_t span_of(const struct rows *rows)
+static uint64_t span_of(const struct pitched *rows)
 {
     return rows->height == 0 || rows->width == 0 ? 0
                                                  : (rows->height - 1) * rows->pitch + rows->width;
 }
 
 // Whether the bytes are all in one allocation, or in memory that only the host knows.
-static bool is_somewhere(const struct rows *rows)
+static bool is_somewhere(const struct pitched *rows)
 {
     if (memory_holding(rows->address) == NULL)
         return rows->address != 0 && memory_is_host(rows->address);
     return memory_host(rows->address, span_of(rows)) != NULL;
 }
 
-static bool is_on_device(const struct rows *rows)
+static bool is_on_device(const struct pitched *rows)
 {
     return memory_holding(rows->address) != NULL;
 }
 
-static cudaError_t check_copy(const struct rows *to, const struct rows *from,
+static cudaError_t check_copy(const struct pitched *to, const struct pitched *from,
                               enum cudaMemcpyKind kind)
 {
     const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
@@ -64,7 +58,7 @@ static void copy_row(uint64_t to, uint64_t from, size_t bytes)
 // NOLINTEND(performance-no-int-to-ptr)
 
 // A copy from or to memory that only the host knows has been made when the call returns.
-static void note_copy(const struct rows *to, const struct rows *from)
+static void note_copy(const struct pitched *to, const struct pitched *from)
 {
     if (!is_on_device(to) || !is_on_device(from)) {
         device_gives_back();
@@ -74,7 +68,7 @@ static void note_copy(const struct rows *to, const struct rows *from)
     device_takes(memory_holding(from->address), false, "a copy");
 }
 
-static cudaError_t copy_rows(const struct rows *to, const struct rows *from,
+static cudaError_t copy_rows(const struct pitched *to, const struct pitched *from,
                              enum cudaMemcpyKind kind)
 {
     if (span_of(to) == 0)
@@ -89,8 +83,8 @@ static cudaError_t copy_rows(const struct rows *to, const struct rows *from,
 
 static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    return copy_rows(&(struct rows){address_of(to), bytes, bytes, 1},
-                     &(struct rows){address_of(from), bytes, bytes, 1}, kind);
+    return copy_rows(&(struct pitched){address_of(to), bytes, bytes, 1},
+                     &(struct pitched){address_of(from), bytes, bytes, 1}, kind);
 }
 
 static cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -98,11 +92,11 @@ static cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t f
 {
     if (width > to_pitch || width > from_pitch)
         return cudaErrorInvalidPitchValue;
-    return copy_rows(&(struct rows){address_of(to), to_pitch, width, height},
-                     &(struct rows){address_of(from), from_pitch, width, height}, kind);
+    return copy_rows(&(struct pitched){address_of(to), to_pitch, width, height},
+                     &(struct pitched){address_of(from), from_pitch, width, height}, kind);
 }
 
-static cudaError_t fill_rows(struct rows rows, int value)
+static cudaError_t fill_rows(struct pitched rows, int value)
 {
     if (span_of(&rows) == 0)
         return cudaSuccess;
@@ -169,6 +163,57 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return leave_runtime(copy_2d(to, to_pitch, from, from_pitch, width, height, kind));
 }
 
+// Arrays. The offset and the width count bytes, as elsewhere, not texels.
+static cudaError_t copy_array(cudaArray_const_t array, size_t x, size_t y, void *other,
+                              size_t other_pitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, bool to_array)
+{
+    struct pitched rows;
+    if (!find_array(&rows, array))
+        return cudaErrorInvalidResourceHandle;
+    if (x > rows.width || width > rows.width - x || y > rows.height || height > rows.height - y)
+        return cudaErrorInvalidValue;
+    if (width > other_pitch)
+        return cudaErrorInvalidPitchValue;
+    const struct pitched here = {rows.address + y * rows.pitch + x, rows.pitch, width, height};
+    const struct pitched there = {address_of(other), other_pitch, width, height};
+    return to_array ? copy_rows(&here, &there, kind) : copy_rows(&there, &here, kind);
+}
+
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
+                                size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return wait_for(cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, NULL));
+}
+
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
+                                     size_t pitch, size_t width, size_t height,
+                                     enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(copy_array(to, x, y, (void *)from, pitch, width, height, kind, true));
+}
+
+cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x,
+                                  size_t y, size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return wait_for(cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, NULL));
+}
+
+cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x,
+                                       size_t y, size_t width, size_t height,
+                                       enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    if (!stream_known(stream))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    return leave_runtime(copy_array(from, x, y, to, pitch, width, height, kind, false));
+}
+
 cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 {
     return wait_for(cudaMemset2DAsync(to, pitch, value, width, height, NULL));
@@ -181,7 +226,7 @@ cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, s
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
-    return leave_runtime(fill_rows((struct rows){address_of(to), pitch, width, height}, value));
+    return leave_runtime(fill_rows((struct pitched){address_of(to), pitch, width, height}, value));
 }
 
 cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
@@ -199,8 +244,8 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaEx
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
     for (size_t slice = 0; slice < extent.depth && error == cudaSuccess; slice++)
-        error = fill_rows((struct rows){address_of(to.ptr) + slice * to.pitch * to.ysize, to.pitch,
-                                        extent.width, extent.height},
+        error = fill_rows((struct pitched){address_of(to.ptr) + slice * to.pitch * to.ysize,
+                                           to.pitch, extent.width, extent.height},
                           value);
     return leave_runtime(error);
 }
@@ -223,10 +268,10 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *box)
     const uint64_t to = box_address(box->dstPtr, box->dstPos);
     const uint64_t from = box_address(box->srcPtr, box->srcPos);
     for (size_t z = 0; z < extent.depth && error == cudaSuccess; z++)
-        error = copy_rows(&(struct rows){to + z * box->dstPtr.ysize * box->dstPtr.pitch,
-                                         box->dstPtr.pitch, extent.width, extent.height},
-                          &(struct rows){from + z * box->srcPtr.ysize * box->srcPtr.pitch,
-                                         box->srcPtr.pitch, extent.width, extent.height},
+        error = copy_rows(&(struct pitched){to + z * box->dstPtr.ysize * box->dstPtr.pitch,
+                                            box->dstPtr.pitch, extent.width, extent.height},
+                          &(struct pitched){from + z * box->srcPtr.ysize * box->srcPtr.pitch,
+                                            box->srcPtr.pitch, extent.width, extent.height},
                           box->kind);
     return error;
 }

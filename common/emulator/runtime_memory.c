@@ -218,8 +218,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 {
     static const enum cudaMemoryType types[] = {
         [MEMORY_DEVICE] = cudaMemoryTypeDevice,   [MEMORY_VARIABLE] = cudaMemoryTypeDevice,
-        [MEMORY_MANAGED] = cudaMemoryTypeManaged, [MEMORY_PINNED] = cudaMemoryTypeHost,
-        [MEMORY_REGISTERED] = cudaMemoryTypeHost,
+        [MEMORY_MANAGED] = cudaMemoryTypeManaged, [MEMORY_ARRAY] = cudaMemoryTypeDevice,
+        [MEMORY_PINNED] = cudaMemoryTypeHost,     [MEMORY_REGISTERED] = cudaMemoryTypeHost,
     };
     if (!enter_runtime())
         return leave_runtime(cudaSuccess);

@@ -130,7 +130,7 @@ char __cudaInitModule(void **handle)
     enter_runtime();
     const cudaError_t error = load((struct image *)(void *)handle);
     leave_runtime(error);
-    return error == cudaSuccess;
+    return error == cudaSuccess ? 1 : 0;
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,

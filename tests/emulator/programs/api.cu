@@ -1,5 +1,6 @@
 // The runtime where it is used as it should be: each line is a function of the API, or some of
 // them, and whether it did what it promises. errors.cu has the other half. Runs on a GPU as well.
+#include <cooperative_groups.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,16 @@ static __global__ void shared_bytes(int *out, int words)
 static __global__ __launch_bounds__(512, 2) void bounded(float *data)
 {
     data[threadIdx.x] = sqrtf(data[threadIdx.x]) + data[threadIdx.x + 1] / 3;
+}
+
+// Turns data around, with the whole grid between reading and writing.
+static __global__ void turn_around(int *data, int n)
+{
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    const int i = (int)grid.thread_rank();
+    const int value = data[n - 1 - i];
+    grid.sync();
+    data[i] = value;
 }
 
 // More registers than N.
@@ -320,6 +331,19 @@ static void launches(void)
     cudaMemcpy(&host, device, sizeof host, cudaMemcpyDeviceToHost);
     check("cudaLaunchKernelEx", host == 15);
     cudaFree(device);
+
+    int from[1024], to[1024], n = 1024, wrong = 0;
+    for (int i = 0; i < n; i++)
+        from[i] = i;
+    cudaMalloc(&device, sizeof from);
+    cudaMemcpy(device, from, sizeof from, cudaMemcpyHostToDevice);
+    void *turn[] = {&device, &n};
+    cudaLaunchCooperativeKernel((const void *)turn_around, dim3(4), dim3(256), turn, 0, NULL);
+    cudaMemcpy(to, device, sizeof to, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; i++)
+        wrong += to[i] != n - 1 - i;
+    check("cudaLaunchCooperativeKernel", wrong == 0);
+    cudaFree(device);
 }
 
 // NVIDIA's own arithmetic, for this device and this kernel.
@@ -362,6 +386,136 @@ static void occupancy(void)
     cudaFuncGetAttributes(&attributes, bounded);
     check("cudaFuncGetAttributes", attributes.maxThreadsPerBlock == 512 && attributes.numRegs > 0 &&
                                        attributes.numRegs <= 64);
+}
+
+template <typename T>
+static __global__ void fetch_index(cudaTextureObject_t texture, T *out, int first)
+{
+    out[threadIdx.x] = tex1Dfetch<T>(texture, (int)threadIdx.x + first);
+}
+
+static __global__ void fetch_row(cudaTextureObject_t texture, float *out, float first, float step,
+                                 float y)
+{
+    out[threadIdx.x] = tex2D<float>(texture, first + step * (float)threadIdx.x, y);
+}
+
+// A row of 32 fetches from a texture, against what it should be.
+static bool fetches(const struct cudaResourceDesc *resource, const struct cudaTextureDesc *how,
+                    float first, float step, float y, float (*wanted)(float x))
+{
+    float *device, host[32];
+    cudaTextureObject_t texture = 0;
+    bool right = true;
+    cudaMalloc(&device, sizeof host);
+    cudaCreateTextureObject(&texture, resource, how, NULL);
+    fetch_row<<<1, 32>>>(texture, device, first, step, y);
+    cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 32; i++)
+        right = right && host[i] == wanted(first + step * (float)i);
+    cudaDestroyTextureObject(texture);
+    cudaFree(device);
+    return right;
+}
+
+// What lies at (x, 1) of a picture of 5 x 4 texels, each 10 times its row plus its column.
+static float nearest(float x)
+{
+    return 10 + fminf(fmaxf(floorf(x), 0), 4);
+}
+
+static float filtered(float x)
+{
+    return 12.5F + fminf(fmaxf(x - 0.5F, 0), 4); // at y = 1.75, a quarter below the centre of row 1
+}
+
+static float wrapped(float x)
+{
+    return 10 + floorf((x - floorf(x)) * 5);
+}
+
+static float mirrored(float x)
+{
+    const float turn = x - 2 * floorf(x / 2);
+    return 10 + floorf((turn < 1 ? turn : 2 - turn) * 5 - (turn < 1 ? 0 : 1e-3F));
+}
+
+static float bordered(float x)
+{
+    return x < 0 || x >= 5 ? 7 : nearest(x);
+}
+
+static void textures(void)
+{
+    const struct cudaChannelFormatDesc one_float = cudaCreateChannelDesc<float>();
+    uchar4 *bytes, *out, host[8], back[12];
+    float picture[4][5];
+    char *rows;
+    size_t pitch;
+    cudaArray_t array;
+    struct cudaResourceDesc resource;
+    struct cudaTextureDesc how;
+    cudaTextureObject_t texture;
+
+    for (int i = 0; i < 8; i++)
+        host[i] = make_uchar4(i, 10 * i, 255 - i, 7);
+    cudaMalloc(&bytes, sizeof host);
+    cudaMalloc(&out, sizeof back);
+    cudaMemcpy(bytes, host, sizeof host, cudaMemcpyHostToDevice);
+    memset(&resource, 0, sizeof resource);
+    memset(&how, 0, sizeof how);
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear.devPtr = bytes;
+    resource.res.linear.desc = cudaCreateChannelDesc<uchar4>();
+    resource.res.linear.sizeInBytes = sizeof host;
+    cudaCreateTextureObject(&texture, &resource, &how, NULL);
+    fetch_index<<<1, 12>>>(texture, out, -2);
+    cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost);
+    bool right = back[1].z == 0 && back[10].w == 0 && back[5].y == 30;
+    check("texture of linear memory", right && memcmp(back + 2, host, sizeof host) == 0);
+    cudaDestroyTextureObject(texture);
+    cudaFree(bytes);
+    cudaFree(out);
+
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 5; j++)
+            picture[i][j] = (float)(10 * i + j);
+    cudaMallocPitch((void **)&rows, &pitch, sizeof picture[0], 4);
+    cudaMemcpy2D(rows, pitch, picture, sizeof picture[0], sizeof picture[0], 4,
+                 cudaMemcpyHostToDevice);
+    resource.resType = cudaResourceTypePitch2D;
+    resource.res.pitch2D.devPtr = rows;
+    resource.res.pitch2D.desc = one_float;
+    resource.res.pitch2D.width = 5;
+    resource.res.pitch2D.height = 4;
+    resource.res.pitch2D.pitchInBytes = pitch;
+    how.addressMode[0] = how.addressMode[1] = cudaAddressModeClamp;
+    check("texture of rows", fetches(&resource, &how, -1, 0.25F, 1.5F, nearest));
+
+    cudaMallocArray(&array, &one_float, 5, 4);
+    cudaMemcpy2DToArray(array, 0, 0, picture, sizeof picture[0], sizeof picture[0], 4,
+                        cudaMemcpyHostToDevice);
+    memset(picture, 0, sizeof picture);
+    cudaMemcpy2DFromArray(picture, sizeof picture[0], array, 4, 1, 4 * sizeof(float), 3,
+                          cudaMemcpyDeviceToHost);
+    check("cudaMemcpy2DToArray, cudaMemcpy2DFromArray",
+          picture[0][0] == 11 && picture[2][3] == 34 && picture[0][4] == 0);
+    memset(&resource, 0, sizeof resource);
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = array;
+    how.filterMode = cudaFilterModeLinear;
+    check("texture of an array, filtered", fetches(&resource, &how, -1, 0.25F, 1.75F, filtered));
+    how.filterMode = cudaFilterModePoint;
+    how.addressMode[0] = cudaAddressModeBorder;
+    how.borderColor[0] = 7;
+    check("texture with a border", fetches(&resource, &how, -1, 0.25F, 1.5F, bordered));
+    how.normalizedCoords = 1;
+    how.addressMode[0] = cudaAddressModeWrap;
+    check("texture that repeats", fetches(&resource, &how, -2.03125F, 0.125F, 0.4F, wrapped));
+    how.addressMode[0] = cudaAddressModeMirror;
+    check("texture that mirrors", fetches(&resource, &how, -2.03125F, 0.125F, 0.4F, mirrored));
+    cudaFreeArray(array);
+    cudaFree(rows);
 }
 
 static void device(void)
@@ -415,6 +569,7 @@ int main(void)
     streams();
     launches();
     occupancy();
+    textures();
     device();
     threads();
     printf("%d wrong\n", failures);

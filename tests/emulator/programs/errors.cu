@@ -191,6 +191,12 @@ static void launch_calls(void)
     config.blockDim = 1025;
     line("cudaLaunchKernelExC, 1025 threads",
          cudaLaunchKernelExC(&config, (const void *)bounded, arguments));
+    line("cudaLaunchCooperativeKernel",
+         cudaLaunchCooperativeKernel((const void *)bounded, 1, 1, arguments, 0, NULL));
+    line("cudaLaunchCooperativeKernel of 65536 blocks",
+         cudaLaunchCooperativeKernel((const void *)bounded, 65536, 1, arguments, 0, NULL));
+    line("cudaLaunchCooperativeKernel of 1025 threads",
+         cudaLaunchCooperativeKernel((const void *)bounded, 1, 1025, arguments, 0, NULL));
     line("cudaLaunchKernelExC of NULL",
          cudaLaunchKernelExC(NULL, (const void *)bounded, arguments));
     line("synchronize", cudaDeviceSynchronize());
@@ -549,6 +555,91 @@ static void stale_event(void)
     line("destroy it again", cudaEventDestroy(event));
 }
 
+// Textures ---------------------------------------------------------------------------------------
+
+static void textures(void)
+{
+    const struct cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
+    const struct cudaChannelFormatDesc bytes = cudaCreateChannelDesc<uchar4>();
+    const struct cudaChannelFormatDesc ints = cudaCreateChannelDesc<int>();
+    const struct cudaChannelFormatDesc three =
+        cudaCreateChannelDesc(32, 32, 32, 0, cudaChannelFormatKindFloat);
+    static float host[16];
+    struct cudaResourceDesc resource;
+    struct cudaTextureDesc how;
+    struct cudaExtent extent;
+    cudaTextureObject_t texture;
+    cudaArray_t array, other;
+    unsigned flags;
+    char *device;
+    cudaMalloc((void **)&device, 4096);
+
+    line("array", cudaMallocArray(&array, &floats, 4, 4));
+    line("array of three components", cudaMallocArray(&other, &three, 4, 4));
+    line("array of no width", cudaMallocArray(&other, &floats, 0, 4));
+    line("array into NULL", cudaMallocArray(NULL, &floats, 4, 4));
+    line("what it is", cudaArrayGetInfo(NULL, &extent, &flags, array));
+    printf("%-58s %zu, %zu, %zu, %u\n", "  width, height, depth, flags", extent.width,
+           extent.height, extent.depth, flags);
+    line("copy to it", cudaMemcpy2DToArray(array, 0, 0, host, 16, 16, 4, cudaMemcpyHostToDevice));
+    line("copy past its width",
+         cudaMemcpy2DToArray(array, 4, 0, host, 16, 16, 4, cudaMemcpyHostToDevice));
+    line("copy past its height",
+         cudaMemcpy2DToArray(array, 0, 1, host, 16, 16, 4, cudaMemcpyHostToDevice));
+    line("copy wider than the pitch",
+         cudaMemcpy2DToArray(array, 0, 0, host, 8, 16, 4, cudaMemcpyHostToDevice));
+
+    memset(&resource, 0, sizeof resource);
+    memset(&how, 0, sizeof how);
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = array;
+    line("texture of it", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    line("destroy", cudaDestroyTextureObject(texture));
+    line("destroy 0", cudaDestroyTextureObject(0));
+    line("texture into NULL", cudaCreateTextureObject(NULL, &resource, &how, NULL));
+    line("texture of nothing", cudaCreateTextureObject(&texture, NULL, &how, NULL));
+
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear.devPtr = device;
+    resource.res.linear.desc = bytes;
+    resource.res.linear.sizeInBytes = 4096;
+    line("texture of linear memory", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.linear.devPtr = device + 512;
+    resource.res.linear.sizeInBytes = 512;
+    line("texture of its middle", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.linear.devPtr = device + 16;
+    line("texture of what is not aligned",
+         cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.linear.devPtr = host;
+    line("texture of the host's memory", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.linear.devPtr = device;
+    resource.res.linear.desc = three;
+    line("texture of three components", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.linear.desc = ints;
+    how.readMode = cudaReadModeNormalizedFloat;
+    line("32-bit integers as floats", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+
+    how.readMode = cudaReadModeElementType;
+    resource.resType = cudaResourceTypePitch2D;
+    resource.res.pitch2D.devPtr = device;
+    resource.res.pitch2D.desc = floats;
+    resource.res.pitch2D.width = 4;
+    resource.res.pitch2D.height = 4;
+    resource.res.pitch2D.pitchInBytes = 512;
+    line("texture of rows", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.pitch2D.pitchInBytes = 500;
+    line("texture of rows that are not aligned",
+         cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    resource.res.pitch2D.pitchInBytes = 512;
+    resource.res.pitch2D.desc = bytes;
+    how.filterMode = cudaFilterModeLinear;
+    line("bytes, filtered", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    how.readMode = cudaReadModeNormalizedFloat;
+    line("bytes, as floats and filtered", cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    line("free the array", cudaFreeArray(array));
+    line("free no array", cudaFreeArray(NULL));
+}
+
 // The device -------------------------------------------------------------------------------------
 
 static void device(void)
@@ -623,6 +714,7 @@ static void attributes(void)
         {"host pointer for registered memory", cudaDevAttrCanUseHostPointerForRegisteredMem},
         {"stream priorities", cudaDevAttrStreamPrioritiesSupported},
         {"memory pools", cudaDevAttrMemoryPoolsSupported},
+        {"cooperative launches", cudaDevAttrCooperativeLaunch},
         {"SMs", cudaDevAttrMultiProcessorCount},
         {"L2 cache", cudaDevAttrL2CacheSize},
         {"clock in kHz", cudaDevAttrClockRate},
@@ -780,6 +872,7 @@ int main(void)
     run("events", events);
     run("stale stream", stale_stream);
     run("stale event", stale_event);
+    run("textures", textures);
     run("device", device);
     run("attributes", attributes);
     run("null write", null_write);
