@@ -56,7 +56,7 @@ static void run_kernel(struct kernel *kernel, const char *input, char *output, s
     void *const arguments[] = {&in->address, &out->address};
     memory_write(in->address, input, threads * INPUT_BYTES);
     memory_fill(out->address, 0, threads * OUTPUT_BYTES);
-    launch_kernel(kernel, grid, (struct position){BLOCK_THREADS, 1, 1}, arguments, 0);
+    launch_kernel(kernel, grid, (struct position){BLOCK_THREADS, 1, 1}, arguments, 0, false);
     memcpy(output, out->host, threads * OUTPUT_BYTES);
     memory_release(in);
     memory_release(out);

@@ -22,6 +22,7 @@
 enum {
     FIRST_RESERVED = 90,    // the first capability whose windows start with
     RESERVED_BYTES = 0x400, // so many bytes of the system's own
+    GRID_BARRIER_BYTES = 64,
 };
 
 struct emulator_settings emulator_settings = {
@@ -80,6 +81,17 @@ static uint64_t block_shared_bytes(const struct kernel *kernel, uint64_t dynamic
            dynamic_bytes;
 }
 
+// Where the blocks of a cooperative launch count who has come to the grid's barrier: zeros.
+static uint64_t new_grid_barrier(void)
+{
+    static uint64_t address;
+    if (address == 0)
+        address =
+            memory_allocate_variable(text_of("the grid's barrier"), GRID_BARRIER_BYTES, false);
+    memory_fill(address, 0, GRID_BARRIER_BYTES);
+    return address;
+}
+
 // How many blocks the GPU runs at a time: as many wait for each other in vain who all wait for one
 // more.
 static int resident_blocks(const struct launch *launch)
@@ -90,7 +102,7 @@ static int resident_blocks(const struct launch *launch)
 }
 
 enum ending launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
-                          void *const *arguments, uint64_t dynamic_bytes)
+                          void *const *arguments, uint64_t dynamic_bytes, bool cooperative)
 {
     struct launch launch = {
         .code = decode(kernel),
@@ -99,6 +111,7 @@ enum ending launch_kernel(struct kernel *kernel, struct position grid, struct po
         .blocks = (uint64_t)grid.x * grid.y * grid.z,
         .threads = (int)(dimensions.x * dimensions.y * dimensions.z),
         .dynamic_bytes = dynamic_bytes,
+        .grid_barrier = cooperative ? new_grid_barrier() : 0,
         .shared_bytes = block_shared_bytes(kernel, dynamic_bytes),
         .parameters = zeroed(kernel->parameter_bytes, 1),
         .shared_base = shared_base(),

@@ -5,10 +5,11 @@
 #include "warp.h"
 
 // Runs a kernel's grid to its end with the settings in force, and says how it has ended.
-// `arguments` points to each parameter's value, as cudaLaunchKernel has it. Where the checker finds
-// a fault the program ends with a message. The dimensions must be within the device's limits.
+// `arguments` points to each parameter's value, as cudaLaunchKernel has it. With `cooperative` the
+// grid may wait for all of itself. Where the checker finds a fault the program ends with a message.
+// The dimensions must be within the device's limits.
 enum ending launch_kernel(struct kernel *kernel, struct position grid, struct position dimensions,
-                          void *const *arguments, uint64_t dynamic_bytes);
+                          void *const *arguments, uint64_t dynamic_bytes, bool cooperative);
 
 // Where a block's shared memory starts in its window, by the settings.
 uint64_t shared_base(void);

@@ -44,6 +44,8 @@ enum special {
     SPECIAL_DYNAMIC_BYTES, // of shared memory
     SPECIAL_TOTAL_BYTES,
     SPECIAL_GRID,
+    SPECIAL_GRID_BARRIER_HIGH, // %envreg1 and 2: the address that a cooperative launch passes
+    SPECIAL_GRID_BARRIER_LOW,
     SPECIAL_ZERO, // of clusters: every block is one
     SPECIAL_ONE,
     SPECIAL_CLOCK,

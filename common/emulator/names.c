@@ -87,6 +87,8 @@ bool find_special(struct text name, enum special *special)
                   {"%dynamic_smem_size", SPECIAL_DYNAMIC_BYTES},
                   {"%total_smem_size", SPECIAL_TOTAL_BYTES},
                   {"%gridid", SPECIAL_GRID},
+                  {"%envreg1", SPECIAL_GRID_BARRIER_HIGH},
+                  {"%envreg2", SPECIAL_GRID_BARRIER_LOW},
                   {"%cluster_ctarank", SPECIAL_ZERO},
                   {"%cluster_nctarank", SPECIAL_ONE},
                   {"%clock", SPECIAL_CLOCK},

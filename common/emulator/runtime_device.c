@@ -125,6 +125,7 @@ static bool find_attribute(enum cudaDeviceAttr attribute, int *value)
         {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
         {cudaDevAttrStreamPrioritiesSupported, 1},
         {cudaDevAttrMemoryPoolsSupported, 1},
+        {cudaDevAttrCooperativeLaunch, 1},
     };
     *value = 0;
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
@@ -198,6 +199,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     properties->managedMemory = attribute_value(cudaDevAttrManagedMemory);
     properties->hostRegisterSupported = attribute_value(cudaDevAttrHostRegisterSupported);
     properties->memoryPoolsSupported = attribute_value(cudaDevAttrMemoryPoolsSupported);
+    properties->cooperativeLaunch = attribute_value(cudaDevAttrCooperativeLaunch);
     properties->streamPrioritiesSupported = attribute_value(cudaDevAttrStreamPrioritiesSupported);
     return cudaSuccess;
 }

@@ -75,17 +75,42 @@ static cudaError_t check_launch(const struct function *function, dim3 grid, dim3
     return cudaSuccess;
 }
 
-static cudaError_t launch(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared,
-                          cudaStream_t stream)
+// The blocks of a cooperative launch wait for each other: all of them must have room at a time.
+static bool fits(const struct function *function, dim3 grid, dim3 block, size_t shared)
 {
+    const int each =
+        device_blocks_per_sm((int)(block.x * block.y * block.z), function_registers(function),
+                             (int64_t)(function->kernel->shared_bytes + shared));
+    return (uint64_t)grid.x * grid.y * grid.z <= (uint64_t)each * (uint64_t)device_model()->sms;
+}
+
+static cudaError_t launch(const void *host, const cudaLaunchConfig_t *config, void **arguments,
+                          bool cooperative)
+{
+    const dim3 grid = config->gridDim;
+    const dim3 block = config->blockDim;
     struct function *function;
     cudaError_t error = find_function(&function, host);
     if (error == cudaSuccess)
-        error = check_launch(function, grid, block, shared, stream);
+        error = check_launch(function, grid, block, config->dynamicSmemBytes, config->stream);
+    if (error == cudaSuccess && cooperative &&
+        !fits(function, grid, block, config->dynamicSmemBytes))
+        error = cudaErrorCooperativeLaunchTooLarge;
     if (error == cudaSuccess)
         note_ending(launch_kernel(function->kernel, (struct position){grid.x, grid.y, grid.z},
-                                  (struct position){block.x, block.y, block.z}, arguments, shared));
+                                  (struct position){block.x, block.y, block.z}, arguments,
+                                  config->dynamicSmemBytes, cooperative));
     return error;
+}
+
+static cudaError_t enter_and_launch(const void *host, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared, cudaStream_t stream, bool cooperative)
+{
+    const cudaLaunchConfig_t config = {
+        .gridDim = grid, .blockDim = block, .dynamicSmemBytes = shared, .stream = stream};
+    if (!enter_runtime())
+        return leave_runtime(cudaSuccess);
+    return leave_runtime(launch(host, &config, arguments, cooperative));
 }
 
 // The stub asks once and keeps the answer, so this works after a failure, too.
@@ -108,19 +133,23 @@ cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, v
 cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arguments,
                              size_t shared, cudaStream_t stream)
 {
-    if (!enter_runtime())
-        return leave_runtime(cudaSuccess);
-    return leave_runtime(launch(host, grid, block, arguments, shared, stream));
+    return enter_and_launch(host, grid, block, arguments, shared, stream, false);
 }
 
-// Of the attributes only those matter that change what a kernel can do: clusters of more than one
-// block and grids that wait for each other are not there.
-static cudaError_t check_attributes(const cudaLaunchConfig_t *config)
+cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **arguments,
+                                        size_t shared, cudaStream_t stream)
+{
+    return enter_and_launch(host, grid, block, arguments, shared, stream, true);
+}
+
+// Of the attributes only those matter that change what a kernel can do. There are no clusters of
+// more than one block.
+static cudaError_t read_attributes(const cudaLaunchConfig_t *config, bool *cooperative)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const cudaLaunchAttribute *attribute = &config->attrs[i];
-        if (attribute->id == cudaLaunchAttributeCooperative && attribute->val.cooperative != 0)
-            return cudaErrorNotSupported;
+        if (attribute->id == cudaLaunchAttributeCooperative)
+            *cooperative = attribute->val.cooperative != 0;
         if (attribute->id == cudaLaunchAttributeClusterDimension &&
             (attribute->val.clusterDim.x != 1 || attribute->val.clusterDim.y != 1 ||
              attribute->val.clusterDim.z != 1))
@@ -132,27 +161,13 @@ static cudaError_t check_attributes(const cudaLaunchConfig_t *config)
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host,
                                 void **arguments)
 {
+    bool cooperative = false;
     if (!enter_runtime())
         return leave_runtime(cudaSuccess);
     if (config == NULL)
         return leave_runtime(cudaErrorInvalidValue);
-    const cudaError_t error = check_attributes(config);
+    const cudaError_t error = read_attributes(config, &cooperative);
     if (error != cudaSuccess)
         return leave_runtime(error);
-    return leave_runtime(launch(host, config->gridDim, config->blockDim, arguments,
-                                config->dynamicSmemBytes, config->stream));
-}
-
-// Blocks run one after the other here, so that a grid that waits for itself would wait for ever:
-// cudaDevAttrCooperativeLaunch is 0.
-cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **arguments,
-                                        size_t shared, cudaStream_t stream)
-{
-    (void)host;
-    (void)grid;
-    (void)block;
-    (void)arguments;
-    (void)shared;
-    (void)stream;
-    return note_error(cudaErrorNotSupported);
+    return leave_runtime(launch(host, config, arguments, cooperative));
 }

@@ -34,6 +34,8 @@ static uint64_t special_value(const struct warp *warp, enum special special, int
         [SPECIAL_LANES_GT] = ~(bit | (bit - 1)),
         [SPECIAL_DYNAMIC_BYTES] = launch->dynamic_bytes,
         [SPECIAL_TOTAL_BYTES] = block->shared_bytes,
+        [SPECIAL_GRID_BARRIER_HIGH] = launch->grid_barrier >> 32,
+        [SPECIAL_GRID_BARRIER_LOW] = (uint32_t)launch->grid_barrier,
         [SPECIAL_ONE] = 1,
     };
     return values[special];

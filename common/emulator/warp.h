@@ -291,6 +291,7 @@ struct launch {
     uint64_t blocks;
     int threads;            // of a block
     uint64_t dynamic_bytes; // of shared memory
+    uint64_t grid_barrier;  // device memory that the grid counts in; 0: the launch has none
     uint64_t shared_bytes;  // with those, and the static ones
     uint8_t *parameters;
     uint64_t shared_base;

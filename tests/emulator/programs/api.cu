@@ -1,5 +1,6 @@
 // The runtime where it is used as it should be: each line is a function of the API, or some of
 // them, and whether it did what it promises. errors.cu has the other half. Runs on a GPU as well.
+#include <cooperative_groups.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,16 @@ static __global__ void shared_bytes(int *out, int words)
 static __global__ __launch_bounds__(512, 2) void bounded(float *data)
 {
     data[threadIdx.x] = sqrtf(data[threadIdx.x]) + data[threadIdx.x + 1] / 3;
+}
+
+// Turns data around, with the whole grid between reading and writing.
+static __global__ void turn_around(int *data, int n)
+{
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    const int i = (int)grid.thread_rank();
+    const int value = data[n - 1 - i];
+    grid.sync();
+    data[i] = value;
 }
 
 // More registers than N.
@@ -319,6 +330,19 @@ static void launches(void)
     cudaLaunchKernelEx(&config, shared_bytes, device, words);
     cudaMemcpy(&host, device, sizeof host, cudaMemcpyDeviceToHost);
     check("cudaLaunchKernelEx", host == 15);
+    cudaFree(device);
+
+    int from[1024], to[1024], n = 1024, wrong = 0;
+    for (int i = 0; i < n; i++)
+        from[i] = i;
+    cudaMalloc(&device, sizeof from);
+    cudaMemcpy(device, from, sizeof from, cudaMemcpyHostToDevice);
+    void *turn[] = {&device, &n};
+    cudaLaunchCooperativeKernel((const void *)turn_around, dim3(4), dim3(256), turn, 0, NULL);
+    cudaMemcpy(to, device, sizeof to, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; i++)
+        wrong += to[i] != n - 1 - i;
+    check("cudaLaunchCooperativeKernel", wrong == 0);
     cudaFree(device);
 }
 

@@ -191,6 +191,12 @@ static void launch_calls(void)
     config.blockDim = 1025;
     line("cudaLaunchKernelExC, 1025 threads",
          cudaLaunchKernelExC(&config, (const void *)bounded, arguments));
+    line("cudaLaunchCooperativeKernel",
+         cudaLaunchCooperativeKernel((const void *)bounded, 1, 1, arguments, 0, NULL));
+    line("cudaLaunchCooperativeKernel of 65536 blocks",
+         cudaLaunchCooperativeKernel((const void *)bounded, 65536, 1, arguments, 0, NULL));
+    line("cudaLaunchCooperativeKernel of 1025 threads",
+         cudaLaunchCooperativeKernel((const void *)bounded, 1, 1025, arguments, 0, NULL));
     line("cudaLaunchKernelExC of NULL",
          cudaLaunchKernelExC(NULL, (const void *)bounded, arguments));
     line("synchronize", cudaDeviceSynchronize());
@@ -708,6 +714,7 @@ static void attributes(void)
         {"host pointer for registered memory", cudaDevAttrCanUseHostPointerForRegisteredMem},
         {"stream priorities", cudaDevAttrStreamPrioritiesSupported},
         {"memory pools", cudaDevAttrMemoryPoolsSupported},
+        {"cooperative launches", cudaDevAttrCooperativeLaunch},
         {"SMs", cudaDevAttrMultiProcessorCount},
         {"L2 cache", cudaDevAttrL2CacheSize},
         {"clock in kHz", cudaDevAttrClockRate},
