@@ -15,7 +15,8 @@ FOLDER = os.path.join(steps.ROOT, "build", "mutations")
 AT_ONCE = os.cpu_count() or 2
 PATIENCE = 60  # seconds: a mutant that does not come to an end is caught
 
-# Cheap ones first. Between them they have every edge, every path of a step, and both orders of warps.
+# Cheap ones first. Between them they have every edge, every path of a step, both orders of warps, and
+# blocks with several parts of tiles.
 RUNS = [
     "-m 129 -n 257 -k 17",
     "-m 129 -n 257 -k 17 --beta 0.5 --schedule 5",
@@ -31,6 +32,12 @@ RUNS = [
     "-m 64 -n 64 -k 64 --alpha 0",
     "-m 64 -n 64 -k 0 --beta 1",
     "-m 200 -n 136 -k 72 --schedule 8",
+    "-m 129 -n 257 -k 300 --schedule 9",
+    "-m 40 -n 72 -k 36 --ldc 75",
+    "-m 40 -n 70 -k 34 --ldb 72 --ldc 72",
+    "-m 40 -n 72 -k 36 --offset 0,1,0",
+    "-m 40 -n 72 -k 36 --offset 0,0,1",
+    "-m 17000 -n 20 -k 9",
 ]
 
 
