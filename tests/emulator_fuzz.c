@@ -242,7 +242,7 @@ static void run_kernel(struct kernel *kernel)
     }
     if (kernel->shared_bytes < 1 << 20)
         launch_kernel(kernel, (struct position){2, 1, 1}, (struct position){THREADS, 1, 1},
-                      arguments, 512);
+                      arguments, 512, random_below(2) == 0);
 }
 
 // In a process of its own: reads, decodes and runs the text, and ends.

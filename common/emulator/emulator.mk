@@ -66,7 +66,7 @@ test: build/tests/emulator_fuzz
 test: $(EMULATED) $(EMULATOR_CASES) $(EMULATOR_PROGRAMS) build/tests/ptx_runner \
 	build/tests/access_patterns-emulated build/tests/emulator_facts
 
--include $(wildcard build/tests/emulator/*.d)
+-include $(wildcard build/tests/emulator/*.d build/sanitized/common/emulator/*.d)
 
 # Mutants of the steps, which tests/emulator_mutations.t writes to build/mutations/07-barrier-1.cu and
 # the like, and the steps themselves, 07-unchanged.cu.

@@ -199,7 +199,7 @@ void shadow_global_read(struct warp *warp, const struct instruction *instruction
                         const uint64_t addresses[LANES], uint32_t bytes,
                         struct allocation *allocation)
 {
-    if (warp->block->notes != NULL) {
+    if (warp->block->launch->notes != NULL) {
         exact_global(warp, instruction, addresses[first_lane(active)], bytes, allocation);
         return;
     }
@@ -225,7 +225,7 @@ void shadow_global_write(struct warp *warp, const struct instruction *instructio
                          const uint64_t addresses[LANES], uint32_t bytes,
                          struct allocation *allocation)
 {
-    if (warp->block->notes != NULL) {
+    if (warp->block->launch->notes != NULL) {
         exact_global(warp, instruction, addresses[first_lane(active)], bytes, allocation);
         return;
     }
