@@ -139,6 +139,9 @@ def define_bits():
     integer("lop3.b32", "b32", "b32 b32 b32 imm",
             lambda a, b, c, table: sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1))
                                         & 1) << i for i in range(32)))
+    integer("bmsk.wrap.b32", "b32", "b32 b32", lambda a, b: ((1 << (b & 31)) - 1) << (a & 31))
+    integer("bmsk.clamp.b32", "b32", "b32 b32",
+            lambda a, b: ((1 << min(b, 32)) - 1) << a if a < 32 else 0)
     for kind, count in (("wrap", lambda c: c & 31), ("clamp", lambda c: min(c, 32))):
         integer(f"shf.l.{kind}.b32", "b32", "b32 b32 b32",
                 lambda a, b, c, n=count: (b << 32 | a) << n(c) >> 32)

@@ -306,7 +306,8 @@ void memory_visit(void (*visit)(struct allocation *allocation, void *context), v
 
 static void add_bytes(struct allocation *allocation, void *context)
 {
-    *(uint64_t *)context += allocation->bytes;
+    if (allocation->kind != MEMORY_PINNED && allocation->kind != MEMORY_REGISTERED)
+        *(uint64_t *)context += allocation->bytes;
 }
 
 uint64_t memory_used(void)
@@ -321,7 +322,8 @@ const char *memory_leaks(int *leaks, uint64_t *bytes)
     static char first[128];
     for (int i = 0; i < count; i++) {
         const struct allocation *allocation = allocations[i];
-        if (allocation->host == NULL || allocation->kind == MEMORY_VARIABLE)
+        if (allocation->host == NULL || allocation->kind == MEMORY_VARIABLE ||
+            allocation->kind == MEMORY_REGISTERED)
             continue;
         if (*leaks == 0)
             snprintf(first, sizeof first, "%s%s%llu bytes at 0x%llx", allocation->name,

@@ -103,7 +103,7 @@ void memory_mark(struct allocation *allocation, uint64_t offset, uint64_t bytes)
 // Calls `visit` for each live allocation, the oldest first.
 void memory_visit(void (*visit)(struct allocation *allocation, void *context), void *context);
 
-// Bytes in live allocations.
+// Bytes of the device in live allocations.
 uint64_t memory_used(void);
 
 // How many allocations that somebody must free are live, and their bytes. Returns what to call the

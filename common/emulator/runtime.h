@@ -60,6 +60,11 @@ bool find_array(struct pitched *rows, cudaArray_const_t array);
 // Whether there is such a stream.
 bool stream_known(cudaStream_t stream);
 
+static inline void *pointer_to(uint64_t address)
+{
+    return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr): most are the device's
+}
+
 static inline uint64_t address_of(const void *pointer)
 {
     return (uint64_t)(uintptr_t)pointer;

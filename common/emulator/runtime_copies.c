@@ -42,20 +42,18 @@ static cudaError_t check_copy(const struct pitched *to, const struct pitched *fr
     return cudaSuccess;
 }
 
-// NOLINTBEGIN(performance-no-int-to-ptr): addresses that the host can follow
 static void copy_row(uint64_t to, uint64_t from, size_t bytes)
 {
     const uint8_t *source = memory_host(from, bytes);
     if (source == NULL)
-        source = (const uint8_t *)(uintptr_t)from;
+        source = pointer_to(from);
     if (memory_holding(to) == NULL)
-        memmove((void *)(uintptr_t)to, source, bytes);
+        memmove(pointer_to(to), source, bytes);
     else if (memory_holding(from) == NULL)
         memory_write(to, source, bytes);
     else
         memory_copy(to, from, bytes);
 }
-// NOLINTEND(performance-no-int-to-ptr)
 
 // A copy from or to memory that only the host knows has been made when the call returns.
 static void note_copy(const struct pitched *to, const struct pitched *from)
@@ -302,7 +300,7 @@ static cudaError_t find_range(void **pointer, const void *symbol, size_t bytes, 
         return error;
     if (offset > size || bytes > size - offset)
         return cudaErrorInvalidValue;
-    *pointer = (void *)(uintptr_t)(address + offset); // NOLINT(performance-no-int-to-ptr)
+    *pointer = pointer_to(address + offset);
     return cudaSuccess;
 }
 

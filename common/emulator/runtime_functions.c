@@ -12,6 +12,17 @@ int64_t function_dynamic_limit(const struct function *function)
     return left > 0 ? left : 0;
 }
 
+// The most threads that a block of it can have.
+static int most_threads(const struct function *function)
+{
+    const int bound = function->kernel->max_threads;
+    const int registers = function_registers(function);
+    int threads = bound > 0 ? bound : MAX_BLOCK_THREADS;
+    while (threads > WARP_THREADS && !device_has_registers(threads, registers))
+        threads -= WARP_THREADS;
+    return threads;
+}
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *host)
 {
     struct function *function;
@@ -24,8 +35,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     memset(attributes, 0, sizeof *attributes);
     attributes->sharedSizeBytes = function->kernel->shared_bytes;
     attributes->localSizeBytes = (size_t)function_frame_bytes(function);
-    attributes->maxThreadsPerBlock =
-        function->kernel->max_threads > 0 ? function->kernel->max_threads : MAX_BLOCK_THREADS;
+    attributes->maxThreadsPerBlock = most_threads(function);
     attributes->numRegs = function_registers(function);
     attributes->ptxVersion = attributes->binaryVersion = device_capability();
     attributes->maxDynamicSharedSizeBytes = (int)function_dynamic_limit(function);

@@ -10,9 +10,6 @@ enum {
     PITCH = 512, // rows of cudaMallocPitch begin at multiples of this
 };
 
-// NOLINTNEXTLINE(performance-no-int-to-ptr): nobody on the host follows a device pointer
-#define POINTER(address) ((void *)(uintptr_t)(address))
-
 static bool flags_within(unsigned flags, unsigned known)
 {
     return (flags & ~known) == 0;
@@ -32,7 +29,7 @@ static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes,
         return cudaErrorMemoryAllocation;
     watch_host();
     allocation->flags = flags;
-    *pointer = POINTER(allocation->address);
+    *pointer = pointer_to(allocation->address);
     return cudaSuccess;
 }
 
@@ -249,7 +246,7 @@ cudaError_t cudaGetSymbolAddress(void **pointer, const void *symbol)
         return leave_runtime(cudaErrorInvalidValue);
     const cudaError_t error = find_symbol(&address, &bytes, symbol);
     if (error == cudaSuccess)
-        *pointer = POINTER(address);
+        *pointer = pointer_to(address);
     return leave_runtime(error);
 }
 

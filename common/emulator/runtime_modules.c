@@ -194,7 +194,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 static void point_to_managed(struct symbol *symbol)
 {
     const uint64_t address = module_variable(symbol->image->module, symbol->name);
-    *symbol->managed = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    *symbol->managed = pointer_to(address);
     symbol->host = *symbol->managed;
 }
 

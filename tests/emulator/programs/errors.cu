@@ -231,6 +231,7 @@ static void functions(void)
 
     attributes_of("attributes of a kernel without shared memory", (const void *)nothing);
     attributes_of("attributes of a kernel with launch bounds", (const void *)bounded);
+    attributes_of("attributes of a kernel of many registers", (const void *)many_registers);
     attributes_of("attributes of a kernel with 16 KiB", kernel);
     line("attributes of a host variable", cudaFuncGetAttributes(&attributes, &host));
     line("attributes of NULL", cudaFuncGetAttributes(&attributes, NULL));
