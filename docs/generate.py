@@ -3,8 +3,8 @@
 
 A document holds a block between <!-- generated: NAME ARGUMENT... --> and <!-- end generated -->, and a
 value within a line between <!--=NAME ARGUMENT...--> and <!--/-->. Each NAME is a function: of this file
-for the README, of docs/chapters.py, docs/topics.py and docs/worklog.py for the rest. Figures come from
-docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
+for the README, of docs/chapters.py, docs/instructions.py, docs/topics.py and docs/worklog.py for the
+rest. Figures come from docs/results and docs/devices.tsv only. --check changes nothing: it names the documents that are not
 up to date and exits 1.
 """
 
@@ -19,6 +19,7 @@ ROOT = os.path.dirname(DOCS)
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import chapters  # noqa: E402
 import diffs  # noqa: E402
+import instructions  # noqa: E402
 import steps  # noqa: E402
 from measured import FOLDER, NotMeasured, measured, median, records, runs_of  # noqa: E402
 import topics  # noqa: E402
@@ -120,7 +121,7 @@ def output():
     return "\n".join(("    " + line).rstrip() for line in ["$ ./step07"] + text.splitlines())
 
 
-OF_CHAPTERS = chapters.BLOCKS + chapters.VALUES + worklog.BLOCKS + worklog.VALUES
+OF_CHAPTERS = chapters.BLOCKS + chapters.VALUES + worklog.BLOCKS + worklog.VALUES + instructions.BLOCKS
 FUNCTIONS = {f.__name__: f for f in (ladder, conditions, output) + OF_CHAPTERS}
 
 

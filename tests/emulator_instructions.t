@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
 """The emulator's instructions against what the PTX ISA says of them, computed in Python with whole
-numbers and fractions: each at its edges, and random programs."""
+numbers and fractions: each at its edges, and random programs. And the page that lists them."""
 
+import os
 import random
+import re
+import sys
+import tempfile
 
+import steps
 import tap
+
+sys.path.insert(0, os.path.join(steps.ROOT, "docs"))
+import instructions  # noqa: E402
 from ptx_cases import RUNNER, Case, check, of_opcode
 from ptx_numbers import Number, compare, decode, signed
 from ptx_reference import REFERENCE
@@ -183,11 +191,68 @@ def random_program(seed):
                 function)
 
 
+# The table in the documentation ----------------------------------------------------------------
+
+SURROUNDINGS = """.version 8.4
+.target sm_90
+.address_size 64
+.const .align 8 .b64 coefficients;
+.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);
+.extern .func (.param .b64 result) malloc(.param .b64 bytes);
+.func (.param .b32 result) function(.param .b32 argument) {{ ret; }}
+.visible .entry k0(.param .u64 input, .param .u64 output)
+{{
+    .reg .pred %p<9>;
+    .reg .b16 %h<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    .shared .align 16 .b8 tile[64];
+    .param .b32 result;
+    .param .b32 argument;
+    .param .b64 argument64;
+    .param .b64 pointer;
+    .param .b64 format;
+    .param .b64 values;
+    prototype: .callprototype (.param .b32 _) _ (.param .b32 _);
+    table: .branchtargets target, target;
+target:
+{}
+}}
+"""
+
+
+def examples(page, name):
+    """The instructions between <!-- NAME --> and <!-- end NAME -->."""
+    table = page[page.index(f"<!-- {name} -->"):page.index(f"<!-- end {name} -->")]
+    return [text.replace("\\|", "|") for text in re.findall(r"`([^`]+)`", table)]
+
+
+def unknown(instructions):
+    """Those that the decoder does not know."""
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+        file.write(SURROUNDINGS.format("".join(f"    {text};\n" for text in instructions)))
+        file.flush()
+        result = tap.run([RUNNER, "unknown", file.name])
+    return result.stdout.splitlines() if result.returncode == 0 else ["?" + result.stderr]
+
+
+def check_page():
+    page = steps.text(os.path.join(steps.ROOT, "docs", "emulator-instructions.md"))
+    decoded, others = examples(page, "decoded"), examples(page, "not decoded")
+    tap.ok(len(decoded) > 100 and not unknown(decoded),
+           f"every example of the documentation is known ({len(decoded)})", unknown(decoded))
+    strange = [text for text in others if unknown([text]) != [text]]
+    tap.ok(len(others) > 5 and not strange, f"and what it rules out is not ({len(others)})", strange)
+
+
 def main():
     opcodes = tap.run([RUNNER, "list"]).stdout.split()
     missing = [opcode for opcode in opcodes
                if opcode not in REFERENCE and not opcode.startswith(ELSEWHERE)]
     tap.ok(not missing and len(opcodes) > 400, "every opcode of the table has a reference", missing)
+    tap.ok(sorted(opcodes) == sorted(instructions.all_opcodes()),
+           "the documentation has the table's opcodes", set(opcodes) ^ set(instructions.all_opcodes()))
+    check_page()
     groups = {}
     for opcode, row in REFERENCE.items():
         groups.setdefault(opcode.split(".")[0], []).append(of_opcode(opcode, *row))

@@ -1,6 +1,7 @@
 // Runs the kernels of a PTX file on the emulator, for tests that compute what they must give.
 //
 //   ptx_runner list                                            the opcodes that compute
+//   ptx_runner unknown FILE                                    instructions of k0 that nobody knows
 //   ptx_runner run FILE INPUT OUTPUT KERNELS THREADS [VECTOR_BITS]
 //
 // The kernels are k0, k1, ... with two parameters: where a thread finds its 32 bytes of the input,
@@ -10,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulator/decode.h"
 #include "emulator/emulator.h"
+#include "emulator/execute.h"
 #include "emulator/launch.h"
 #include "emulator/memory.h"
 #include "emulator/opcodes.h"
@@ -41,6 +44,23 @@ static int list_opcodes(void)
 {
     for (int i = 0; i < instruction_set()->count; i++)
         puts(instruction_set()->opcodes[i].text);
+    return 0;
+}
+
+static int list_unknown(const char *path)
+{
+    size_t size;
+    const struct module *module = parse_module(read_file(path, &size));
+    struct kernel *kernel = module_kernel(module, "k0");
+
+    if (kernel == NULL)
+        return 2;
+    const struct code *code = decode(kernel);
+    for (int i = 0; i < code->count; i++)
+        if (code->instructions[i].run == unknown_instruction) {
+            const struct text text = code->details[i].statement->source;
+            printf("%.*s\n", (int)text.length, text.start);
+        }
     return 0;
 }
 
@@ -94,5 +114,7 @@ int main(int argc, char **argv)
     emulator_settings.vector_bits = argc > 7 ? atoi(argv[7]) : 0;
     if (argc == 2 && strcmp(argv[1], "list") == 0)
         return list_opcodes();
+    if (argc == 3 && strcmp(argv[1], "unknown") == 0)
+        return list_unknown(argv[2]);
     return argc >= 7 && strcmp(argv[1], "run") == 0 ? run(argv + 2) : 2;
 }

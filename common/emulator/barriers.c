@@ -33,7 +33,7 @@ static void synchronized(struct warp *warp, uint32_t lanes)
 {
     if (warp->order != NULL)
         order_lanes(warp, lanes);
-    else
+    if (lanes == warp->live)
         warp->time = warp->block->clock;
 }
 

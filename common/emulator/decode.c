@@ -258,7 +258,8 @@ static void decode_function(struct code *code, const struct kernel *kernel)
         code->count++;
     }
     code->granule_shift = decoder.granule_shift;
-    code->sequential |= decoder.sequential;
+    code->sequential |= decoder.sequential || decoder.groups;
+    code->groups |= decoder.groups;
 }
 
 struct code *decode(struct kernel *kernel)

@@ -148,7 +148,7 @@ static bool decode_barrier(struct decoder *decoder, const struct statement *stat
     draft.run = do_nothing;
     draft.flow = FLOW_BARRIER;
     *kept = draft;
-    decoder->sequential |= draft.detail.has_count;
+    decoder->groups |= draft.detail.has_count;
     return true;
 }
 
@@ -161,7 +161,7 @@ static bool decode_warp_barrier(struct decoder *decoder, const struct statement 
     draft->flow = FLOW_SYNC_WARP;
     draft->s[0] = mask;
     const struct draft_register *reg = &decoder->drafts.registers[mask];
-    decoder->sequential |= !reg->constant || reg->value != ALL_LANES;
+    decoder->groups |= !reg->constant || reg->value != ALL_LANES;
     return true;
 }
 

@@ -361,6 +361,7 @@ static bool decode_atomic(struct decoder *decoder, const struct statement *state
     draft.run = access_atomic;
     *kept = draft;
     decoder->sequential = true;
+    decoder->groups |= draft.detail.space != SPACE_GLOBAL;
     return true;
 }
 
@@ -382,6 +383,7 @@ static bool decode_fence(struct decoder *decoder, const struct statement *statem
     struct draft *draft = new_draft(decoder);
     draft->run = fence;
     draft->detail.block_only = block_only;
+    decoder->groups |= block_only;
     return statement->count == 0;
 }
 

@@ -12,7 +12,7 @@ struct decoder {
     struct drafts drafts;
     const struct statement *statement; // the one being decoded
     int carry;                         // the predicate that is the carry; -1: not needed yet
-    bool sequential;                   // as in struct code
+    bool sequential, groups;           // as in struct code
     int granule_shift;
 };
 

@@ -57,10 +57,16 @@ $(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*)
 	$(call say,EMUCC,$@)
 	$(Q)NVCC='$(NVCC)' CC='$(CC)' common/emulator/emucc $< -o $@
 
+# Reads, decodes and runs damaged PTX; stopped at the first memory error or undefined behaviour.
+build/tests/emulator_fuzz: $(patsubst build/%,build/sanitized/%,build/tests/emulator_fuzz.o $(EMULATOR))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SANITIZE) -o $@ $^ $(EMULATED_LIBRARIES)
+
+test: build/tests/emulator_fuzz
 test: $(EMULATED) $(EMULATOR_CASES) $(EMULATOR_PROGRAMS) build/tests/ptx_runner \
 	build/tests/access_patterns-emulated build/tests/emulator_facts
 
--include $(wildcard build/tests/emulator/*.d)
+-include $(wildcard build/tests/emulator/*.d build/sanitized/common/emulator/*.d)
 
 # Mutants of the steps, which tests/emulator_mutations.t writes to build/mutations/07-barrier-1.cu and
 # the like, and the steps themselves, 07-unchanged.cu.

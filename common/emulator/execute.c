@@ -337,10 +337,10 @@ void start_block(struct block *block)
     if (launch->checks)
         memset(block->shadow, 0,
                ((block->shared_bytes >> launch->code->granule_shift) + 1) * sizeof *block->shadow);
-    if (block->notes != NULL) {
+    if (block->notes != NULL)
         notes_clear(block->notes);
+    if (block->publications != NULL)
         publications_clear(block->publications);
-    }
     for (int i = 0; i < block->warp_count; i++)
         start_warp(&block->warps[i]);
     barriers_reset(block);

@@ -48,8 +48,8 @@ struct instruction_set {
     spread_function *spread;
 };
 
-extern const struct instruction_set instruction_set_base; // runs anywhere
-extern const struct instruction_set instruction_set_avx2; // the same, for x86 with AVX2 and FMA
+extern const struct instruction_set instruction_set_base;   // runs anywhere
+extern const struct instruction_set instruction_set_avx2;   // the same, for x86 with AVX2 and FMA
 extern const struct instruction_set instruction_set_avx512; // and with AVX-512
 
 // The fastest that this CPU has and the settings allow.

@@ -123,8 +123,10 @@ void find_polls(struct decoder *decoder)
         const bool flag = may && decides(&polls, &drafts->list[i]);
         detail->polls = flag && in_loop[i];
         detail->strong |= flag;
-        if (detail->space != SPACE_PARAM && detail->space != SPACE_LOCAL)
-            decoder->sequential |= may && detail->strong;
+        const bool counts =
+            may && detail->strong && detail->space != SPACE_PARAM && detail->space != SPACE_LOCAL;
+        decoder->sequential |= counts;
+        decoder->groups |= counts && detail->space != SPACE_GLOBAL;
     }
     // In code with such loads, volatile stores are what they wait for.
     for (int i = 0; i < drafts->count; i++)

@@ -10,8 +10,11 @@ void advance(struct parser *p)
 
 _Noreturn void syntax_error(const struct parser *p, const char *wanted)
 {
-    emulator_fail("PTX line %d: %s expected, not \"%.*s\"", p->token.line, wanted,
-                  (int)p->token.text.length, p->token.text.start);
+    size_t shown = 0;
+    while (shown < p->token.text.length && shown < 40 && p->token.text.start[shown] >= ' ')
+        shown++;
+    emulator_fail("PTX line %d: %s expected, not \"%.*s\"", p->token.line, wanted, (int)shown,
+                  p->token.text.start);
 }
 
 bool at_sign(const struct parser *p, char sign)

@@ -196,7 +196,7 @@ static void note_read(const struct visitor *v, struct shadow *shadow, const stru
 void shadow_global_read(struct warp *warp, const struct instruction *instruction, uint64_t first,
                         uint32_t bytes, struct allocation *allocation)
 {
-    if (warp->block->notes != NULL) {
+    if (warp->block->launch->notes != NULL) {
         exact_global(warp, instruction, first, bytes, allocation);
         return;
     }
@@ -221,7 +221,7 @@ void shadow_global_read(struct warp *warp, const struct instruction *instruction
 void shadow_global_write(struct warp *warp, const struct instruction *instruction, uint64_t first,
                          uint32_t bytes, struct allocation *allocation)
 {
-    if (warp->block->notes != NULL) {
+    if (warp->block->launch->notes != NULL) {
         exact_global(warp, instruction, first, bytes, allocation);
         return;
     }

@@ -10,9 +10,8 @@
 #include "footprint.h"
 #include "memory.h"
 
-// Of one granule: its last write, and the reads since the last barrier. (In kernels that run one
-// block after the other: its last plain write, and the first of what exact.c knows of other
-// accesses.)
+// Of one granule: its last write, and the reads since the last barrier. (Where exact.c looks: its
+// last plain write, and the first of what that knows of other accesses.)
 struct shadow {
     uint64_t write, read;
 };

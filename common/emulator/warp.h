@@ -168,6 +168,7 @@ struct code {
     struct function_code *functions; // the first is the kernel
     int function_count;
     bool sequential;   // blocks run on one core, so that their order is the schedule's
+    bool groups;       // some threads of a block are put in order by more than its barriers
     int granule_shift; // checks see memory in granules of this many bytes: 1 << shift
 };
 
@@ -247,8 +248,8 @@ struct block {
     uint8_t *shared;
     uint64_t shared_bytes;
     struct shadow *shadow;             // one for each granule of shared memory
-    struct notes *notes;               // of sequential code, as is the next one
-    struct publications *publications; //
+    struct notes *notes;               // where threads of a block are put in order in other ways
+    struct publications *publications; // where there is an order to note at all
     struct barrier barriers[BARRIERS];
     uint64_t phase;                    // counts the times that all warps have had their turn
     uint64_t turn_end;                 // instructions after which others get a turn

@@ -72,7 +72,7 @@ static void open_warp(struct block *block, int index)
     warp->block = block;
     warp->index = index;
     frames_open(warp);
-    if (block->notes != NULL)
+    if (block->publications != NULL)
         order_open(warp);
 }
 
@@ -86,10 +86,10 @@ static struct block *open_block(const struct worker *worker)
     block->shared = aligned(block->shared_bytes);
     block->shadow =
         zeroed((block->shared_bytes >> launch->code->granule_shift) + 1, sizeof *block->shadow);
-    if (launch->notes != NULL) {
-        block->notes = notes_new();
+    if (launch->notes != NULL)
         block->publications = publications_new();
-    }
+    if (launch->notes != NULL && launch->code->groups)
+        block->notes = notes_new();
     block->footprints = worker->footprints;
     block->recent = worker->recent;
     block->last_allocation = worker->last_allocation;
