@@ -98,7 +98,7 @@ static char *take_text(const struct text_source *source, size_t *length)
     const size_t rest = strlen(start);
     const size_t kept =
         rest <= MOST_TEXT ? rest : (size_t)(last_end(start, start + MOST_TEXT) - start);
-    char *text = malloc(head + kept + MOST_CHANGES * 64 + 1);
+    char *text = malloc(head + kept + (size_t)MOST_CHANGES * 64 + 1);
     if (text == NULL)
         exit(2);
     memcpy(text, source->ptx, head);
@@ -112,7 +112,7 @@ static char *take_text(const struct text_source *source, size_t *length)
 
 static void replace(char *text, size_t *length, size_t at, size_t bytes, const char *by)
 {
-    const size_t added = strlen(by);
+    const size_t added = strnlen(by, 64);
 
     if (at + bytes > *length)
         bytes = *length - at;
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 {
     const uint64_t first = argc > 4 ? strtoull(argv[1], NULL, 10) : 0;
     const uint64_t count = argc > 4 ? strtoull(argv[2], NULL, 10) : 0;
-    const time_t end = time(NULL) + (argc > 4 ? atoi(argv[3]) : 0);
+    const time_t end = time(NULL) + (argc > 4 ? strtol(argv[3], NULL, 10) : 0);
     uint64_t seed = first;
     int crashes = 0;
 

@@ -111,7 +111,7 @@ static int run(char **arguments)
 int main(int argc, char **argv)
 {
     emulator_settings.program = "ptx_runner";
-    emulator_settings.vector_bits = argc > 7 ? atoi(argv[7]) : 0;
+    emulator_settings.vector_bits = argc > 7 ? (int)strtol(argv[7], NULL, 10) : 0;
     if (argc == 2 && strcmp(argv[1], "list") == 0)
         return list_opcodes();
     if (argc == 3 && strcmp(argv[1], "unknown") == 0)
