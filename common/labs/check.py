@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import textwrap
 
+import basics
 import labs
 import steps
 
@@ -87,7 +88,8 @@ def message(outcome):
     """The first lines of what the program said, or how it ended."""
     if outcome.status in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it did not end within {CPU_SECONDS} s: does every loop end?"
-    lines = [re.sub(r"^step\d\d: ", "", line) for line in outcome.err.splitlines() if line.strip()]
+    said = [re.sub(r"^step\d\d: ", "", line) for line in outcome.err.splitlines() if line.strip()]
+    lines = list(dict.fromkeys(said))
     if outcome.status < 0:
         lines.append(f"it crashed: {signal.Signals(-outcome.status).name}")
     return "\n".join(lines[:SHOWN]) or f"exit code {outcome.status}"
@@ -113,7 +115,10 @@ def judge_results(program):
     """The findings `correct` and `clean`: every shape with the emulator's checks, and where those stop
     the kernel, once more without them."""
     wrong = fault = None
-    for options in SHAPES:
+    shapes, passes = SHAPES, "exact and rounding"
+    if basics.is_basic(os.path.basename(program)[len("step") :]):
+        shapes, passes = basics.SHAPES, "every element"
+    for options in shapes:
         outcome = emulate(program, options)
         if outcome.status == EMULATOR_FAULT:
             fault = fault or (options, outcome)
@@ -122,7 +127,7 @@ def judge_results(program):
             wrong = wrong or (options, outcome)
         if wrong:
             break
-    correct = Finding(True, f"exact and rounding, {len(SHAPES)} shapes", share=1.0)
+    correct = Finding(True, f"{passes}, {len(shapes)} shapes", share=1.0)
     if wrong:
         place = [message(fault[1])] if fault else []  # it has a line of the source
         correct = Finding(False, f"with {wrong[0]}", "\n".join([*place, message(wrong[1])]))
@@ -151,10 +156,16 @@ def record_of(command, **settings):
         return (outcome, json.load(file)["records"][0] if outcome.status == 0 else None)
 
 
+def counts_of(program, step):
+    """The record of what a program does on the emulator, or None where it failed."""
+    options = basics.COUNTED if basics.is_basic(step) else COUNTED
+    return record_of([program + "-emulated", *options.split()], EMULATOR_GPU="sm_90")
+
+
 def judge_counters(program, step):
-    outcome, record = record_of([program + "-emulated", *COUNTED.split()], EMULATOR_GPU="sm_90")
+    outcome, record = counts_of(program, step)
     if record is None:
-        return Finding(False, f"with {COUNTED}", message(outcome))
+        return Finding(False, "what it does could not be counted", message(outcome))
     kernels, met, advice, said = record["counters"], 0, [], []
     rows = [row for row in labs.table("counters") if row["step"] == step]
     for row in rows:
@@ -239,7 +250,7 @@ def judge(name, program, build):
     if "counters" in wanted:
         later = Finding(False, "not judged: first it has to be correct and clean")
         findings["counters"] = judge_counters(program, step) if correct.passed and clean.passed else later
-    if "speed" in wanted:
+    if wanted.get("speed"):
         if build(program) is not None or not has_gpu(program):
             findings["speed"] = None
         elif correct.passed:
@@ -280,7 +291,7 @@ def counted(step, cache):
     """The record of a step on the emulator."""
     if step not in cache:
         said = make(f"build/step{step}-emulated", "labs")
-        outcome, cache[step] = record_of([f"build/step{step}-emulated", *COUNTED.split()])
+        outcome, cache[step] = counts_of(f"build/step{step}", step)
         if cache[step] is None:
             raise labs.Refusal(f"step {step} does not run here: {said or message(outcome)}")
     return cache[step]
@@ -294,7 +305,7 @@ def value_of(formula, record):
     if kind != "kernel":
         for field in ("requests", "sectors", "wavefronts", "conflicts", "bytes"):
             known[field] = total(record["counters"], "accesses", kind, field)
-    known["flop"] = 2 * record["m"] * record["n"] * record["k"]
+    known["flop"] = basics.flop_of(record) if "elements" in record else 2 * record["m"] * record["n"] * record["k"]
     top, _, bottom = quotient.partition(" / ")
     return known[top] / (known[bottom] if bottom else 1)
 

@@ -27,20 +27,22 @@ $(filter check%,$(LAB_GOALS)): check%:
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
 
-# For an emulator PTX is enough: LAB_PTX=1 leaves machine code out. Variables that a cut has left without
-# use are nothing to warn of.
+# For an emulator PTX is enough: LAB_PTX=1 leaves machine code out. Variables and parameters that a cut has
+# left without use are nothing to warn of.
+LAB_NVCC_FLAGS := -diag-suppress=177,550,940 -Xcompiler -Wno-unused-parameter$(comma)-Wno-unused-variable
 lab_gencode = $(if $(LAB_PTX),-gencode arch=compute_80$(comma)code=compute_80,$(call gencode,$1))
 build/$(LAB_FOLDER)/%.o: $(LAB_FOLDER)/%.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -diag-suppress=177,550,940 $(call lab_gencode,$<) -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(call lab_gencode,$<) -c $< -o $@
 
 # The emulator's settings come from the environment, too: one of them turns its checks off.
-$(LAB_TWINS): %-emulated: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS) \
+lab_main = $(call main_objects_of,$(call lab_step,$1))
+$(LAB_TWINS): %-emulated: %.o $$(call lab_main,$$*) $(HARNESS) \
 		build/common/poison.o $(EMULATOR) $(ENVIRONMENT)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-$(LAB_PROGRAMS): %: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS) build/common/poison.o
+$(LAB_PROGRAMS): %: %.o $$(call lab_main,$$*) $(HARNESS) build/common/poison.o
 	$(call say,LINK,$@)
 	$(Q)$(link)
 

@@ -92,7 +92,7 @@ def hunted(name):
 
 def solution(name):
     """What the learner's file may be in the end."""
-    text = steps.text(steps.sources()[name[:2]])
+    text = steps.text(steps.all_sources()[name[:2]])
     return with_commands(MARK.sub("", text) if name.endswith("-hunt") else text, name)
 
 
