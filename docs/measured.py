@@ -25,9 +25,9 @@ class NotMeasured(LookupError):
 
 
 @functools.lru_cache(None)
-def table(name):
-    """The rows of docs/results/nvidia-h200/NAME.csv; none where it is not there yet."""
-    path = os.path.join(FOLDER, name + ".csv")
+def table(name, folder=FOLDER):
+    """The rows of NAME.csv in docs/results/nvidia-h200, or in another folder; none where it is not there."""
+    path = os.path.join(folder, name + ".csv")
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8", newline="") as file:
