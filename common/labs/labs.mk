@@ -45,3 +45,42 @@ $(LAB_PROGRAMS): %: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS)
 	$(Q)$(link)
 
 .SECONDARY: $(LAB_TWINS:%-emulated=%.o)
+
+# ---------------------------------------------------------------------------- judging submissions
+
+# The judge has the device, and each guest program the host code of a submission (common/labs/wire.h).
+JUDGE := build/common/labs/judge.o build/common/labs/wire.o $(HARNESS) build/common/poison.o
+GUESTS := $(STEPS:%=build/common/labs/guest-step%.o)
+
+build/judge-emulated: $(JUDGE) $(EMULATOR) $(ENVIRONMENT)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+build/judge: $(JUDGE)
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+$(GUESTS): build/common/labs/guest-step%.o: common/labs/guest.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -DSTEP=step$* -MMD -MP -c $< -o $@
+
+-include $(wildcard build/common/labs/*.d)
+
+# make grade SUBMISSIONS=folder LAB=07: everything is built before, so that only submissions are compiled
+# there. Machine code is of use to a GPU alone.
+GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
+GRADING := build/judge-emulated build/common/labs/wire.o $(GUESTS) $(if $(GPU_HERE),build/judge step$(LAB:%-hunt=%))
+GRADE_OPTIONS = $(if $(LAB),--lab '$(LAB)',$(error make grade: of which lab? LAB=07 says so)) \
+	$(if $(SUBMISSIONS),'$(SUBMISSIONS)',$(error make grade: which folder? SUBMISSIONS=folder says so)) \
+	$(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
+	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
+
+.PHONY: grade
+grade: $(GRADING)
+	@$(call need,python3,python3)
+	@$(call need,nm,binutils)
+	+@MAKE='$(MAKE)' COMPILE="$$COMPILE" LINK='$(CC)' TOOLKIT='$(TOOLKIT)' \
+		python3 common/labs/grade.py $(GRADE_OPTIONS)
+grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) -diag-suppress=177,550,940 \
+	$(if $(GPU_HERE),$(foreach a,$(ARCHITECTURES),-gencode 'arch=compute_$a$(comma)code=[sm_$a$(comma)compute_$a]'), \
+	-gencode arch=compute_80$(comma)code=compute_80)
