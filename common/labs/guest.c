@@ -1,10 +1,10 @@
-// The guest: runs a submission's host code, and stands in for the CUDA runtime there. Each call goes
-// to the judge (wire.h). Compiled once a step with -DSTEP=stepNN, and linked with the submission's
-// object in place of the runtime.
+// The guest: runs a submission's host code, and stands in for the CUDA runtime there. Each call
+// goes to the judge (wire.h). Compiled once a step with -DSTEP=stepNN, and linked with the
+// submission's object in place of the runtime.
 //
 // Before anything of the submission runs, the process gives up every system call but reading,
-// writing and ending: no files, no processes, no clock, no network. Its environment is empty, and it
-// has never seen an element of a matrix.
+// writing and ending: no files, no processes, no clock, no network. Its environment is empty, and
+// it has never seen an element of a matrix.
 #include "wire.h"
 
 #include <linux/seccomp.h>
@@ -85,7 +85,8 @@ static void enter_sandbox(void)
 // Before every constructor.
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = enter_sandbox;
 
-// What nvcc's code calls ---------------------------------------------------------------------------
+// What nvcc's code calls
+// ---------------------------------------------------------------------------
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*): the names are nvcc's.
 void **__cudaRegisterFatBinary(void *wrapper);
@@ -234,7 +235,8 @@ cudaError_t __cudaLaunchKernel(const struct known_kernel *kernel, dim3 grid, dim
 
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl*)
 
-// The CUDA runtime, as far as a submission may use it ----------------------------------------------
+// The CUDA runtime, as far as a submission may use it
+// ----------------------------------------------
 
 cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arguments,
                              size_t shared, cudaStream_t stream)
@@ -340,7 +342,8 @@ cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object)
     return ask(&question).error;
 }
 
-// What a submission prints counts for nothing ------------------------------------------------------
+// What a submission prints counts for nothing
+// ------------------------------------------------------
 
 int printf(const char *format, ...)
 {

@@ -21,8 +21,9 @@
 #include "wire.h"
 
 enum {
-    HOST_SECONDS = 5,    // of CPU time, for all that the host code does
+    HOST_SECONDS = 3,    // of CPU time, for all that the host code does
     ANSWER_SECONDS = 60, // until it has to have answered: the machine may be busy
+    MOST_DESCRIPTORS = 1024,
 };
 
 static struct {
@@ -44,21 +45,24 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             dim3 *grid_size, int *warp_size);
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl*)
 
-// The other process --------------------------------------------------------------------------------
+// The other process
+// --------------------------------------------------------------------------------
 
-// In the new process.
+// In the new process, which keeps no descriptor but its socket.
 static _Noreturn void become_guest(const char *program, int socket)
 {
-    const struct rlimit cpu = {HOST_SECONDS, HOST_SECONDS + 1};
     char *arguments[] = {strdup(program), NULL}, *environment[] = {NULL};
-    int null;
+    struct rlimit cpu;
+    int descriptor;
 
+    getrlimit(RLIMIT_CPU, &cpu);
+    cpu.rlim_cur = HOST_SECONDS; // less than the hard limit, which would not say what it was
     setrlimit(RLIMIT_CPU, &cpu);
     dup2(socket, GUEST_SOCKET);
-    for (null = GUEST_SOCKET + 1; null < 256; null++)
-        close(null);
-    for (null = STDIN_FILENO; null <= STDERR_FILENO; null++)
-        close(null);
+    for (descriptor = 0; descriptor < MOST_DESCRIPTORS; descriptor++) {
+        if (descriptor != GUEST_SOCKET)
+            close(descriptor);
+    }
     execve(program, arguments, environment);
     _exit(127);
 }
@@ -123,7 +127,8 @@ static void hear(void *bytes, size_t count)
         give_up_on_guest();
 }
 
-// What it asks for ---------------------------------------------------------------------------------
+// What it asks for
+// ---------------------------------------------------------------------------------
 //
 // Nothing that comes from the guest is taken on trust: sizes and indices are checked here, pointers
 // by the runtime or the emulator when they are used.
