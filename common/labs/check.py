@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import textwrap
 
+import basics
 import labs
 import limits
 import steps
@@ -68,7 +69,8 @@ def message(outcome):
         return "it did not end in time: does every loop end?"
     if outcome.status == -signal.SIGXFSZ:
         return "it printed without end"
-    lines = [re.sub(r"^(?:step\d\d|sgemm): ", "", line) for line in outcome.err.splitlines() if line.strip()]
+    said = [re.sub(r"^(?:step\d\d|sgemm): ", "", line) for line in outcome.err.splitlines() if line.strip()]
+    lines = list(dict.fromkeys(said))
     if outcome.status < 0:
         lines.append(f"it crashed: {signal.Signals(-outcome.status).name}")
     return "\n".join(lines[:SHOWN]) or f"exit code {outcome.status}"
@@ -90,7 +92,11 @@ def region_to_do(name, folder):
 # ---------------------------------------------------------------------------- the checks
 
 
-def judge_results(program, shapes=tuple(SHAPES)):
+def shapes_of(name):
+    return basics.SHAPES if basics.is_basic(name) else SHAPES
+
+
+def judge_results(program, shapes):
     """The findings `correct` and `clean`: every shape with the emulator's checks, and where those stop
     the kernel, once more without them."""
     wrong = fault = None
@@ -103,7 +109,7 @@ def judge_results(program, shapes=tuple(SHAPES)):
             wrong = wrong or (options, outcome)
         if wrong:
             break
-    correct = Finding(True, f"exact and rounding, {len(shapes)} shapes", share=1.0)
+    correct = Finding(True, f"every element, {len(shapes)} shapes", share=1.0)
     if wrong:
         place = [message(fault[1])] if fault else []  # it has a line of the source
         correct = Finding(False, f"with {wrong[0]}", "\n".join([*place, message(wrong[1])]))
@@ -133,10 +139,16 @@ def record_of(program, options, **settings):
         return (outcome, json.load(file)["records"][0] if outcome.status == 0 else None)
 
 
+def counts_of(program, step):
+    """The record of what a program does on the emulator, or None where it failed."""
+    options = basics.COUNTED if basics.is_basic(step) else COUNTED
+    return record_of(program, options, EMULATOR_GPU="sm_90")
+
+
 def judge_counters(program, step):
-    outcome, record = record_of(program, COUNTED, EMULATOR_GPU="sm_90")
+    outcome, record = counts_of(program, step)
     if record is None:
-        return Finding(False, f"with {COUNTED}", message(outcome))
+        return Finding(False, "what it does could not be counted", message(outcome))
     kernels, met, advice, said = record["counters"], 0, [], []
     rows = [row for row in labs.table("counters") if row["step"] == step]
     for row in rows:
@@ -157,18 +169,26 @@ def ratio_of(program):
     return outcome, record["ratio"] if record else None
 
 
-def judge_speed(program, own, full):
-    """Against the course's own program, on the same GPU, a moment later. All points from `full` of its
-    ratio on."""
+def ratio_of_course(step):
+    """The same of the course's own step, and on which GPU; a handout has the ratio, and not the step."""
+    there = labs.reached(step)
+    if there:
+        return float(there["ratio"]), f"on an {there['device']}"
+    return ratio_of(at(f"step{step}"))[1], ""
+
+
+def judge_speed(program, step, full):
+    """Against the course's own step, on the same GPU a moment later; in a handout, on the reference GPU. All
+    points from `full` of its ratio on."""
     outcome, ratio = ratio_of(program)
     if ratio is None:
         return Finding(False, f"with {TIMED}", message(outcome))
-    wanted = ratio_of(own)[1]
-    if wanted is None:
-        return Finding(False, "not judged: the course's step does not run here")
-    share = min(1.0, ratio / (full * wanted))
-    text = f"{ratio:.3f} of cuBLAS; the course's step {wanted:.3f}"
-    advice = "" if share == 1 else "compare the registers and spills that your program and the course's print"
+    own, where = ratio_of_course(step)
+    if own is None:
+        return Finding(False, f"not judged: the course's step {step} does not run here")
+    share = min(1.0, ratio / (full * own))
+    text = f"{ratio:.3f} of cuBLAS; the course's step {own:.3f} {where}".rstrip()
+    advice = "" if share == 1 else "compare the registers and spills that your program prints with the chapter's"
     return Finding(share == 1, text, advice, share)
 
 
@@ -236,15 +256,15 @@ def judge(name, program, shapes, rate=None):
     if "counters" in wanted:
         later = Finding(False, "not judged: first it has to be correct and clean")
         findings["counters"] = judge_counters(program, name[:2]) if correct.passed and clean.passed else later
-    if "speed" in wanted:
+    if wanted.get("speed"):
         wrong = Finding(False, "no rate for a wrong kernel")
         findings["speed"] = None if rate is None else rate() if correct.passed else wrong
     return findings
 
 
-def make(target, folder):
-    """Builds it: what make said where it failed, or None."""
-    command = [os.environ.get("MAKE", "make"), target, f"LAB_FOLDER={folder}"]
+def make(targets, folder):
+    """Builds them: what make said where it failed, or None."""
+    command = [os.environ.get("MAKE", "make"), *targets.split(), f"LAB_FOLDER={folder}"]
     result = subprocess.run(command, cwd=labs.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             errors="replace")  # fmt: skip
     return None if result.returncode == 0 else result.stdout
@@ -252,13 +272,14 @@ def make(target, folder):
 
 def rate_on_gpu(name, program, folder):
     """What judges its speed, or None where there is no GPU."""
-    full, own = rubric(name).get("speed", {}).get("full"), f"step{name[:2]}"
-    if full is None or make(program, folder) is not None or not has_gpu(at(program)):
+    step, row = name[:2], rubric(name).get("speed")
+    if row is None or row["full"] == "-" or make(program, folder) is not None or not has_gpu(at(program)):
         return None
 
     def rate():
-        make(own, folder)
-        return judge_speed(at(program), at(own), float(full))
+        if not labs.reached(step):
+            make(f"step{step}", folder)
+        return judge_speed(at(program), step, float(row["full"]))
 
     return rate
 
@@ -271,7 +292,7 @@ def check_program(name, folder):
         print(f"  FAIL  it does not compile\n  0 of {sum(points_of(name).values())} points\n\nFirst thing to fix:")
         print_indented("\n".join((errors or said.splitlines())[:SHOWN]))
         return 1
-    findings = judge(name, twin(program), SHAPES, rate_on_gpu(name, program, folder))
+    findings = judge(name, twin(program), shapes_of(name), rate_on_gpu(name, program, folder))
     correct = findings["correct"]
     if not correct.passed and not name.endswith("-hunt"):
         advice = f"{correct.advice}\n{region_to_do(name, folder)}"
@@ -286,10 +307,16 @@ def counted(step, cache):
     """The record of a step on the emulator."""
     if step not in cache:
         said = make(f"build/step{step}-emulated", "labs")
-        outcome, cache[step] = record_of(twin(f"build/step{step}"), COUNTED)
+        outcome, cache[step] = counts_of(twin(f"build/step{step}"), step)
         if cache[step] is None:
             raise labs.Refusal(f"step {step} does not run here: {said or message(outcome)}")
     return cache[step]
+
+
+def value_in(row, cache):
+    """What a prediction is compared with."""
+    known = labs.reached(row["step"]).get(row["name"])
+    return float(known) if known else value_of(row["formula"], counted(row["step"], cache))
 
 
 def value_of(formula, record):
@@ -300,7 +327,7 @@ def value_of(formula, record):
     if kind != "kernel":
         for field in ("requests", "sectors", "wavefronts", "conflicts", "bytes"):
             known[field] = total(record["counters"], "accesses", kind, field)
-    known["flop"] = 2 * record["m"] * record["n"] * record["k"]
+    known["flop"] = basics.flop_of(record) if "elements" in record else 2 * record["m"] * record["n"] * record["k"]
     top, _, bottom = quotient.partition(" / ")
     return known[top] / (known[bottom] if bottom else 1)
 
@@ -327,7 +354,7 @@ def number_of(text):
 def judge_predictions(name, given, cache):
     """A line of text for each question, and whether the answer was right."""
     for row in labs.predictions(name):
-        number, value = number_of(given.get(row["name"], "")), value_of(row["formula"], counted(name[:2], cache))
+        number, value = number_of(given.get(row["name"], "")), value_in(row, cache)
         if number is not None and abs(number - value) <= 0.02 * abs(value):
             yield True, f"{row['name']} = {number:g}"
         elif number is None:

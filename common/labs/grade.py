@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 
+import basics
 import check
 import labs
 import limits
@@ -131,31 +132,46 @@ def check_bytes(path, secret):
         raise Refused("it holds the secret")
 
 
+def built(path):
+    return os.path.join(labs.ROOT, path)
+
+
 class Grader:
     def __init__(self, lab, secret, seconds, jobs, gpu):
         self.lab, self.step, self.secret, self.gpu = lab, lab[:2], secret, gpu
-        self.guest = self.built(f"build/common/labs/guest-step{self.step}.o")
+        self.counts = {}
         self.running = limits.Limits(seconds, 8 * seconds, 8 << 20, 4 << 30)
         self.workers = str(max(1, (os.cpu_count() or 1) // jobs))
-        folder = self.built("build")
-        self.offered = HARMLESS | {name for name, kind in symbols(self.guest, folder) if kind == "T" and name != "main"}
-        self.counts = {}
         if labs.is_prediction(lab):
             check.counted(self.step, self.counts)
+            self.tools = []
+        else:
+            self.tools = ["build/judge-emulated", f"build/common/labs/guest-step{self.step}.o", "build/common/labs/wire.o"]
+            self.prepare()
+        self.digest = self.rules()
 
-    @staticmethod
-    def built(path):
-        return os.path.join(labs.ROOT, path)
+    def prepare(self):
+        """Builds what is the same for all."""
+        own = ["build/judge", f"step{self.step}"] if self.gpu else []
+        said = check.make(" ".join([*self.tools, *own]), "labs")
+        if said is not None:
+            raise labs.Refusal(f"the judge does not build: {said.splitlines()[-1]}")
+        functions = [name for name, kind in symbols(built(self.tools[1]), labs.ROOT) if kind == "T"]
+        self.offered = HARMLESS.union(functions) - {"main"}
 
-    def version(self):
-        """Changes with whatever could change a result."""
+    def rules(self):
+        """Changes with whatever could change a result, but for the submission."""
         digest = hmac.new(self.secret, os.environ["COMPILE"].encode(), hashlib.sha256)
         tables = [f"docs/labs/{name}.tsv" for name in ("rubric", "counters", "predictions")]
         tools = [f"common/labs/{name}.py" for name in ("check", "grade", "limits", "submissions")]
-        for path in ("build/judge-emulated", os.path.relpath(self.guest, labs.ROOT), *tables, *tools):
-            with open(self.built(path), "rb") as file:
+        for path in (*self.tools, *tables, *tools):
+            with open(built(path), "rb") as file:
                 digest.update(hashlib.sha256(file.read()).digest())
-        return f"{digest.hexdigest()[:16]}{'-gpu' if self.gpu else ''}"
+        return digest.digest() + bytes([self.gpu])
+
+    def fingerprint(self, one):
+        """Changes with whatever could change the result of this submission."""
+        return hashlib.sha256(self.digest + one.problem.encode() + b"\0" + one.content).hexdigest()
 
     def build(self, content, folder):
         """The program that runs the submission's host code."""
@@ -172,20 +188,20 @@ class Grader:
         check_object(goal, folder, self.step, self.offered)
         check_bytes(goal, self.secret)
         guest = os.path.join(folder, "guest")
-        link = [os.environ["LINK"], "-o", guest, self.guest, self.built("build/common/labs/wire.o"), goal]
+        link = [*shlex.split(os.environ["LINK"]), "-o", guest, *map(built, self.tools[1:]), goal]
         if limits.run(link, folder, environment(folder), COMPILING).status != 0:
             raise Refused("it does not link")
         return guest
 
     def program(self, judge, guest, folder):
         settings = {"EMULATOR_WORKERS": self.workers}
-        return check.Program([self.built(judge), guest], folder, settings, self.running)
+        return check.Program([built(judge), guest], folder, settings, self.running)
 
     def rate(self, guest, folder):
         """On a GPU, where nothing limits memory: CUDA reserves more addresses than any machine has bytes."""
         program = self.program("build/judge", guest, folder)._replace(limits=limits.RUN)
         with timing:
-            return check.judge_speed(program, check.at(f"step{self.step}"), float(check.rubric(self.lab)["speed"]["full"]))
+            return check.judge_speed(program, self.step, float(check.rubric(self.lab)["speed"]["full"]))
 
     def judge_kernel(self, one, shapes):
         with tempfile.TemporaryDirectory(prefix="grade-") as folder:
@@ -217,22 +233,20 @@ class Grader:
 
     def grade(self, one):
         """The result of a submission, as it is written."""
-        start, seed = time.monotonic(), secrets.randbelow(1 << 31)
+        begun, seed = time.monotonic(), secrets.randbelow(1 << 31)
         shapes = [f"{shape} --seed {seed}" for shape in shapes_of(Draw(self.secret, one.student, self.lab))]
         findings, problem = self.judge(one, shapes)
-        result = {
+        return {
             "student": submissions.shown(one.student),
             "lab": self.lab,
             "file": submissions.shown(one.file),
-            "sha256": hashlib.sha256(one.content).hexdigest(),
-            "graded_with": self.version(),
+            "fingerprint": self.fingerprint(one),
             "status": "refused" if findings is None else "graded",
             **points(self.lab, findings, self.gpu),
             "remark": problem or check.first_advice(findings),
             "shapes": shapes,
-            "seconds": round(time.monotonic() - start, 2),
+            "seconds": round(time.monotonic() - begun, 2),
         }
-        return result
 
 
 def points(lab, findings, gpu):
@@ -263,15 +277,14 @@ def result_path(out, one):
     return os.path.join(out, RESULTS, submissions.file_name(one.student) + ".json")
 
 
-def kept(out, one, version):
-    """The result of an earlier run, or None where it is of another file or was judged by other rules."""
+def kept(out, one, fingerprint):
+    """The result of an earlier run, or None where something has changed since."""
     try:
         with open(result_path(out, one), encoding="utf-8") as file:
             result = json.load(file)
     except (OSError, ValueError):
         return None
-    same = (result["sha256"], result["graded_with"]) == (hashlib.sha256(one.content).hexdigest(), version)
-    return result if same and bool(one.problem) <= (result["remark"] == one.problem) else None
+    return result if result.get("fingerprint") == fingerprint else None
 
 
 def row_of(result):
@@ -310,8 +323,7 @@ def print_summary(results):
 
 def grade_all(grader, everyone, out, jobs):
     """{student: result}, those of an earlier run included."""
-    version = grader.version()
-    results = {one.student: kept(out, one, version) for one in everyone}
+    results = {one.student: kept(out, one, grader.fingerprint(one)) for one in everyone}
     todo = [one for one in everyone if results[one.student] is None]
     if len(todo) < len(everyone):
         print(f"{len(everyone) - len(todo)} of {len(everyone)} are graded already", flush=True)
@@ -360,6 +372,8 @@ def main(arguments):
     parser.add_argument("--gpu", action="store_true")
     given = parser.parse_args(arguments)
     lab = labs.known(given.lab)
+    if basics.is_basic(lab) and not labs.is_prediction(lab):
+        raise labs.Refusal(f"lab {lab} is a program of its own, which its author judges: make check{lab}")
     if not os.path.isdir(given.submissions):
         raise labs.Refusal(f"SUBMISSIONS={given.submissions}: there is no such folder")
     out = os.path.abspath(given.out or os.path.join(labs.ROOT, "build", "grades", lab))
