@@ -61,6 +61,8 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make check07      judge it: correct, clean, counters, on a GPU speed
 ##   make hint07       the next of three hints
 ##   make solution07   what your file and the course's differ in
+##   make grade        a class: SUBMISSIONS=folder LAB=07 (SECRET=file JOBS=n OUT=folder SECONDS=n)
+##   make autograder   a zip for Gradescope: LAB=07 (SECRET=file)
 ##
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)

@@ -4,6 +4,7 @@ a run goes on where another was interrupted; results are in the formats that Gra
 read.
 """
 
+import base64
 import csv
 import io
 import json
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import steps
 import tap
@@ -143,7 +145,7 @@ BROKEN = {
     "includes-zero": (changed((INCLUDE, INCLUDE + '#include "/dev/zero"\n')), 0, ""),
     "host-crash": (first_in("launch", "    *(volatile float *)problem->C = 0;\n"), 0, "crashed"),
     "host-hang": (first_in("launch", "    for (volatile int i = 0; i < 1; i = i)\n        ;\n"), 0, "every loop"),
-    "kernel-hang": (changed((LOOP, "    for (volatile int i = 0; i < 1; i = i)\n        ;\n")), 0, "in time"),
+    "kernel-hang": (changed((LOOP, "    for (int64_t p = 0; p < INT64_MAX; p++)\n        sum = sum / 2 + problem.alpha;\n")), 0, "in time"),
     "kernel-waits": (changed(("p < problem.k; p++", "problem.k > 0; p += 0")), 0, "deadlock"),
     "kernel-prints": (
         changed((INCLUDE, INCLUDE + "#include <stdio.h>\n"),
@@ -243,7 +245,7 @@ def hand_in():
         write(os.path.join(class_folder, path), with_secret(content))
 
 
-def grade(folder, *more, out="out", lab=LAB, environment=None):
+def grade(folder, *more, out="out", lab=LAB):
     return tap.make("-s", "grade", f"SUBMISSIONS={folder}", f"LAB={lab}", f"OUT={os.path.join(scratch, out)}",
                     f"SECONDS={SECONDS}", *more)  # fmt: skip
 
@@ -271,11 +273,246 @@ def check_class():
     tap.ok(not os.path.exists("/tmp/forged"), "nothing has been written")
 
 
+def times(out="out"):
+    folder = os.path.join(scratch, out, "results")
+    return {name: os.stat(os.path.join(folder, name)).st_mtime_ns for name in os.listdir(folder)}
+
+
+def check_again():
+    """What has been graded stays; what has changed is graded anew."""
+    write(os.path.join(class_folder, "course.cu"), changed((LOOP, "")))
+    before = times()
+    result = grade(class_folder, f"SECRET={scratch}/secret")
+    after = times()
+    tap.ok(f"{len(EVERY) - 1} of {len(EVERY)} are graded already" in result.stdout, "all but one are kept", result.stdout)
+    tap.ok([name for name in after if before[name] != after[name]] == ["course.json"], "and the changed one is not")
+    tap.ok(results()["course"]["points"] == 0, "but has a new result")
+
+
+# Names, and what is no submission at all.
+ODD = {
+    "empty.cu": (b"", "the file is empty"),
+    "huge.cu": (b"//" + b"x" * (1 << 20), "more than 1 MiB"),
+    "notes.txt": (b"hello", "neither a .cu file nor a folder"),
+    "two-files/a.cu": (b"x", "2 .cu files"),
+    "two-files/b.cu": (b"x", "2 .cu files"),
+}
+STRANGE = [b"$(touch x); 'a' b.cu", b"\xff\xfe.cu", b"=cmd.cu", b"-rf.cu", "\ud55c\uae00".encode() + b".cu", b"n" * 240 + b".cu",
+           b"new\nline.cu"]  # fmt: skip
+
+
+def hand_in_odd(folder):
+    for name, (content, _) in ODD.items():
+        write(os.path.join(folder, name), content)
+    for name in STRANGE:
+        write(os.path.join(os.fsencode(folder), name), b"int x = ;\n")
+    os.makedirs(os.path.join(folder, "nothing"))
+    os.makedirs(os.path.join(folder, "pipe"))
+    os.mkfifo(os.path.join(folder, "pipe", "step01.cu"))
+    os.symlink(os.path.join(scratch, "secret"), os.path.join(folder, "link.cu"))
+    os.makedirs(os.path.join(folder, "linking"))
+    os.symlink(os.path.join(scratch, "secret"), os.path.join(folder, "linking", "step01.cu"))
+    write(os.path.join(folder, "twice.cu"), b"x")
+    write(os.path.join(folder, "twice", "step01.cu"), b"x")
+
+
+def check_odd():
+    folder = os.path.join(scratch, "odd")
+    hand_in_odd(folder)
+    result = grade(folder, out="odd-out")
+    table = results("odd-out")
+    tap.ok(result.returncode == 0, "odd names and files are no reason to stop", result.stdout + result.stderr)
+    tap.ok(len(table) == len(os.listdir(folder)), "each has its result", sorted(table))
+    for student, word in {"empty": "empty", "huge": "more than 1 MiB", "notes.txt": "neither", "two-files": "2 .cu files",
+                          "nothing": "no step01.cu", "pipe": "no regular file", "link.cu": "a link", "linking": "a link",
+                          "twice.cu": "same student", "twice": "error"}.items():  # fmt: skip
+        remark = table.get(student, {"remark": ""})["remark"]
+        tap.ok(word in remark and "\n" not in remark, f"{student}: {word}", remark)
+    names = [submissions.file_name(os.fsdecode(name[:-3])) for name in STRANGE]
+    plain = all(name.isascii() and len(name) < 200 and not set(name) & set(" /'$\n") for name in names)
+    tap.ok(plain and len(set(names)) == len(names), "plain names for results", names)
+    summary = steps.text(os.path.join(scratch, "odd-out", "summary.csv"))
+    tap.ok("\n'=cmd," in summary, "no formula for a spreadsheet", summary)
+    tap.ok(all(line.isprintable() for line in result.stdout.splitlines()), "what is printed can be printed", result.stdout)
+
+
+def check_secret():
+    """Shapes differ by student and by secret, and not from one run to the next; inputs differ always."""
+    pick = lambda result: [shape.rpartition(" --seed")[0] for shape in result["shapes"]]  # noqa: E731
+    table = results()
+    tap.ok(pick(table["unsolved"]) != pick(table["last-term"]), "shapes differ by student")
+    folder = os.path.join(scratch, "one")
+    write(os.path.join(folder, "unsolved.cu"), "int x = ;\n")
+    write(os.path.join(scratch, "other"), "another secret, as long\n")
+    for secret in ("secret", "other"):
+        grade(folder, f"SECRET={scratch}/{secret}", out=f"{secret}-out")
+    mine, other = results("secret-out")["unsolved"], results("other-out")["unsolved"]
+    tap.ok(pick(mine) == pick(table["unsolved"]) and mine["shapes"] != table["unsolved"]["shapes"], "same shapes, other inputs")
+    tap.ok(pick(other) != pick(mine), "shapes differ by secret")
+
+
+def check_interrupt():
+    """Ctrl-C ends all that runs, and keeps what is done; the same command goes on."""
+    folder, out = os.path.join(scratch, "long"), os.path.join(scratch, "long-out")
+    for number in range(8):
+        write(os.path.join(folder, f"student{number}.cu"), STEP + f"// {number}\n")
+    command = ["make", "-s", "grade", f"SUBMISSIONS={folder}", f"LAB={LAB}", f"OUT={out}", "JOBS=1"]
+    run = subprocess.Popen(command, cwd=steps.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           start_new_session=True)  # fmt: skip
+    first = run.stdout.readline()
+    os.killpg(run.pid, signal.SIGINT)
+    begun = time.time()
+    _, said = run.communicate()
+    tap.ok(run.returncode != 0 and "what has been graded is kept" in said and "Traceback" not in said, "Ctrl-C says so", said)
+    tap.ok(time.time() - begun < 20, "at once")
+    done = len(os.listdir(os.path.join(out, "results")))
+    tap.ok(0 < done < 8, f"{done} of 8 are done", first)
+    result = grade(folder, out="long-out")
+    tap.ok(f"{done} of 8 are graded already" in result.stdout and len(results("long-out")) == 8, "and it goes on", result.stdout)
+
+
+def check_other_labs():
+    """A hunt, and a sheet of numbers."""
+    folder = os.path.join(scratch, "hunt")
+    write(os.path.join(folder, "found.cu"), labs.solution("01-hunt"))
+    write(os.path.join(folder, "not-found.cu"), labs.unsolved("01-hunt"))
+    grade(folder, out="hunt-out", lab="01-hunt")
+    points = {name: one["points"] for name, one in results("hunt-out").items()}
+    tap.ok(points == {"found": 100, "not-found": 0}, "a hunt", points)
+    folder = os.path.join(scratch, "numbers")
+    write(os.path.join(folder, "half.txt"), "load_requests = 131072\nsectors_per_load = 2.5\nsectors_per_store = 1\n")
+    write(os.path.join(folder, "none.txt"), "three\n")
+    grade(folder, out="numbers-out", lab="01-predict")
+    points = {name: one["points"] for name, one in results("numbers-out").items()}
+    tap.ok(points == {"half": 67, "none": 0}, "a sheet of numbers", points)
+
+
+# ---------------------------------------------------------------------------- formats
+
+GRADESCOPE = {
+    "score": (int, float), "execution_time": (int, float), "output": str, "output_format": str, "visibility": str,
+    "stdout_visibility": str, "extra_data": dict, "tests": list, "leaderboard": list,
+}  # fmt: skip
+GRADESCOPE_TEST = {
+    "score": (int, float), "max_score": (int, float), "status": str, "name": str, "number": str, "output": str,
+    "tags": list, "visibility": str,
+}  # fmt: skip
+CLASSROOM = {"version": int, "status": str, "max_score": (int, float), "tests": list}
+CLASSROOM_TEST = {
+    "name": str, "status": str, "score": (int, float), "message": str, "test_code": str, "filename": str, "line_no": int,
+    "duration": (int, float),
+}  # fmt: skip
+VISIBLE = ("visible", "hidden", "after_due_date", "after_published")
+
+
+def misfits(value, kinds):
+    """What does not have exactly these fields of these types."""
+    wrong = [f"{name}: {value.get(name)!r}" for name, kind in kinds.items() if not isinstance(value.get(name), kind)]
+    return wrong + sorted(set(value) - set(kinds))
+
+
+def check_gradescope(value, points):
+    wrong = misfits(value, GRADESCOPE) + [misfit for test in value["tests"] for misfit in misfits(test, GRADESCOPE_TEST)]
+    words = all(test["status"] in ("passed", "failed") and test["visibility"] in VISIBLE for test in value["tests"])
+    words = words and value["visibility"] in VISIBLE and value["stdout_visibility"] in VISIBLE
+    words = words and value["output_format"] in ("text", "simple_format", "html", "md", "ansi")
+    tap.ok(not wrong and words, "the fields of Gradescope's results.json", wrong or value)
+    tap.ok(value["score"] == sum(test["score"] for test in value["tests"]) == points, f"{points} points", value)
+
+
+def check_classroom(text, status, points):
+    value = json.loads(base64.b64decode(text, validate=True))
+    wrong = misfits(value, CLASSROOM) + [misfit for test in value["tests"] for misfit in misfits(test, CLASSROOM_TEST)]
+    words = value["version"] == 1 and all(test["status"] in ("pass", "fail", "error") for test in value["tests"])
+    tap.ok(not wrong and words and value["status"] == status, "the fields of GitHub Classroom's result", wrong or value)
+    tap.ok(sum(test["score"] for test in value["tests"]) == points, f"{points} points", value)
+
+
+def check_formats():
+    for name, points, status in (("backwards", 90, "pass"), ("columns-first", 70, "fail"), ("no-semicolon", 0, "error")):
+        path = os.path.join(scratch, "out", "results", name + ".json")
+        said = tap.run(["python3", "common/labs/formats.py", "gradescope", path])
+        check_gradescope(json.loads(said.stdout), points)
+        check_classroom(tap.run(["python3", "common/labs/formats.py", "classroom", path]).stdout.strip(), status, points)
+    result = tap.run(["python3", "common/labs/formats.py", "classroom", "nothing.json"])
+    tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, "no result: one line", result.stderr)
+
+
+def check_classroom_command():
+    write(os.path.join(steps.ROOT, CLASS, "step01.cu"), STEP)
+    for lab, status, points in (("01", "pass", 90), ("02", "error", 0)):
+        result = tap.run(["python3", "common/labs/classroom.py", lab, "--folder", CLASS])
+        last = result.stdout.splitlines()[-1]
+        tap.ok(result.returncode == 0 and last.startswith("result=") and result.stdout.count("\n") == 1, f"classroom.py {lab}",
+               result.stdout + result.stderr)  # fmt: skip
+        check_classroom(last[len("result=") :], status, points)
+
+
+def unpack(archive, folder):
+    """As unzip does it: with permissions, and with the old date, before that of what has been built."""
+    with zipfile.ZipFile(archive) as file:
+        for entry in file.infolist():
+            path = file.extract(entry, folder)
+            os.chmod(path, entry.external_attr >> 16 & 0o777)
+            os.utime(path, (0, 0))
+
+
+def check_autograder():
+    """The zip that Gradescope gets, run as it runs there, in a folder of its own."""
+    archive, root = os.path.join(scratch, "a.zip"), os.path.join(scratch, "autograder")
+    result = tap.make("-s", "autograder", f"LAB={LAB}", f"SECRET={scratch}/secret", f"OUT={archive}")
+    tap.ok(result.returncode == 0, "make autograder", result.stderr)
+    unpack(archive, os.path.join(root, "source"))
+    scripts = [os.path.join(root, "source", name) for name in ("setup.sh", "run_autograder")]
+    tap.ok(all(os.access(script, os.X_OK) for script in scripts), "two scripts that can be run")
+    if shutil.which("shellcheck"):
+        result = tap.run(["shellcheck", *scripts])
+        tap.ok(result.returncode == 0, "and shellcheck says nothing", result.stdout)
+    write(os.path.join(root, "submission", "mine.cu"), STEP)
+    write(os.path.join(root, "submission_metadata.json"), json.dumps({"users": [{"email": "a@b.c", "name": "A"}]}))
+    os.makedirs(os.path.join(root, "results"))
+    course = os.path.join(root, "source", "course")
+    shutil.copytree(os.path.join(steps.ROOT, "build"), os.path.join(course, "build"), copy_function=shutil.copy2)
+    result = tap.run(["python3", "common/labs/gradescope.py", "run", "--root", root], folder=course)
+    tap.ok(result.returncode == 0, "it grades a submission", result.stdout + result.stderr)
+    check_gradescope(json.loads(steps.text(os.path.join(root, "results", "results.json"))), 90)
+
+
+def check_bad_calls():
+    write(os.path.join(scratch, "short"), "secret\n")
+    os.makedirs(os.path.join(scratch, "nobody"))
+    for arguments in (
+        ["SUBMISSIONS=" + class_folder],
+        ["LAB=01"],
+        ["LAB=01", "SUBMISSIONS=" + scratch + "/none"],
+        ["LAB=01", "SUBMISSIONS=" + scratch + "/nobody"],
+        ["LAB=99", "SUBMISSIONS=" + class_folder],
+        ["LAB=00", "SUBMISSIONS=" + class_folder],
+        ["LAB=01", "SUBMISSIONS=" + class_folder, "SECRET=" + scratch + "/none"],
+        ["LAB=01", "SUBMISSIONS=" + class_folder, "SECRET=" + scratch + "/short"],
+        ["LAB=01", "SUBMISSIONS=" + class_folder, "JOBS=0"],
+    ):
+        result = tap.make("-s", "grade", f"OUT={scratch}/bad", *arguments)
+        said = [line for line in result.stderr.splitlines() if not line.startswith("make: ***")]
+        tap.ok(result.returncode == 2 and len(said) <= 1, f"make grade {' '.join(arguments)}", result.stderr)
+
+
+CLASS = "labs/.grade-test"  # nobody's files are there
 scratch = tempfile.mkdtemp(prefix="grade-test-")
 class_folder = os.path.join(scratch, "class")
 try:
     hand_in()
     check_class()
+    check_formats()
+    check_secret()
+    check_again()
+    check_odd()
+    check_interrupt()
+    check_other_labs()
+    check_classroom_command()
+    check_autograder()
+    check_bad_calls()
 finally:
-    if not os.environ.get("KEEP"): shutil.rmtree(scratch)
+    shutil.rmtree(scratch)
+    shutil.rmtree(os.path.join(steps.ROOT, CLASS), ignore_errors=True)
 tap.finish()

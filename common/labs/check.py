@@ -111,8 +111,9 @@ def judge_results(program, shapes):
             break
     correct = Finding(True, f"every element, {len(shapes)} shapes", share=1.0)
     if wrong:
-        place = [message(fault[1])] if fault else []  # it has a line of the source
-        correct = Finding(False, f"with {wrong[0]}", "\n".join([*place, message(wrong[1])]))
+        told = [message(fault[1])] if fault else []  # it has a line of the source
+        told += [message(wrong[1])] if message(wrong[1]) not in told else []
+        correct = Finding(False, f"with {wrong[0]}", "\n".join(told))
     if fault:
         return correct, Finding(False, f"with {fault[0]}", message(fault[1]))
     if wrong:

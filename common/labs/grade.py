@@ -354,11 +354,10 @@ def read_secret(path):
     return secret
 
 
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+def positive(name, text):
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise labs.Refusal(f"{name}={text}: a whole number is wanted, 1 or more")
+    return int(text)
 
 
 def main(arguments):
@@ -367,11 +366,12 @@ def main(arguments):
     parser.add_argument("--lab", required=True)
     parser.add_argument("--secret")
     parser.add_argument("--out")
-    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1)
-    parser.add_argument("--seconds", type=positive, default=30)
+    parser.add_argument("--jobs", default=str(os.cpu_count() or 1))
+    parser.add_argument("--seconds", default="30")
     parser.add_argument("--gpu", action="store_true")
     given = parser.parse_args(arguments)
     lab = labs.known(given.lab)
+    jobs, seconds = positive("JOBS", given.jobs), positive("SECONDS", given.seconds)
     if basics.is_basic(lab) and not labs.is_prediction(lab):
         raise labs.Refusal(f"lab {lab} is a program of its own, which its author judges: make check{lab}")
     if not os.path.isdir(given.submissions):
@@ -382,8 +382,8 @@ def main(arguments):
     if not everyone:
         raise labs.Refusal(f"SUBMISSIONS={given.submissions}: nothing is in this folder")
     secret = read_secret(given.secret) if given.secret else b""
-    grader = Grader(lab, secret, given.seconds, given.jobs, given.gpu)
-    results = grade_all(grader, everyone, out, given.jobs)
+    grader = Grader(lab, secret, seconds, jobs, given.gpu)
+    results = grade_all(grader, everyone, out, jobs)
     ordered = [results[one.student] for one in everyone]
     write_summary(os.path.join(out, "summary.csv"), ordered)
     print_summary(ordered)

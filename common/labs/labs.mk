@@ -83,3 +83,13 @@ grade:
 	@$(call need,python3,python3)
 	@$(call need,nm,binutils)
 	+@MAKE='$(MAKE)' python3 common/labs/grade.py '$(SUBMISSIONS)' --lab '$(LAB)' $(GRADE_OPTIONS)
+
+# What a grading run needs, for every step; and an autograder for Gradescope.
+.PHONY: grade-tools autograder
+grade-tools: build/judge-emulated build/common/labs/wire.o $(STEPS:%=build/common/labs/guest-step%.o)
+
+autograder:
+	$(if $(LAB),,$(error make autograder: say which lab: LAB=07))
+	@$(call need,python3,python3)
+	@python3 common/labs/gradescope.py zip '$(LAB)' $(if $(SECRET),--secret '$(SECRET)') \
+		$(if $(filter command,$(origin OUT)),--out '$(OUT)')
