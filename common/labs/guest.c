@@ -88,7 +88,8 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 // What nvcc's code calls
 // ---------------------------------------------------------------------------
 
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*): the names are nvcc's.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names and
+// the types are nvcc's.
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);
@@ -233,7 +234,7 @@ cudaError_t __cudaLaunchKernel(const struct known_kernel *kernel, dim3 grid, dim
     return ask(&message).error;
 }
 
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl*)
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter)
 
 // The CUDA runtime, as far as a submission may use it
 // ----------------------------------------------
