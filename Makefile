@@ -62,6 +62,8 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make check07      judge it: correct, clean, counters, on a GPU speed
 ##   make hint07       the next of three hints
 ##   make solution07   what your file and the course's differ in
+##   make grade        a class: SUBMISSIONS=folder LAB=07 (SECRET=file JOBS=n OUT=folder SECONDS=n)
+##   make autograder   a zip for Gradescope: LAB=07 (SECRET=file)
 ##
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
@@ -372,10 +374,10 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/basics/*.[ch] common/library/*.[ch] \
-	common/emulator/*.[ch] common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
+	common/labs/*.[ch] common/emulator/*.[ch] common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
 	tests/emulator/programs/*.cu steps/*.cu docs/listings/*.cu)
 # And the headers that they include.
-TIDY := $(wildcard common/*.c common/basics/*.c common/library/*.c common/emulator/*.c \
+TIDY := $(wildcard common/*.c common/basics/*.c common/labs/*.c common/library/*.c common/emulator/*.c \
 	docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard .devcontainer/*.sh) common/emulator/emucc $(wildcard tests/*.sh)

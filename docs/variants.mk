@@ -2,7 +2,7 @@
 # docs/variants/02-one-barrier.diff changes step 02. Included by the Makefile.
 
 VARIANTS := $(patsubst docs/variants/%.diff,%,$(wildcard docs/variants/*.diff))
-EXPERIMENTS := $(patsubst docs/variants/%.diff,%,$(shell grep -l '^. experiment:' docs/variants/*.diff))
+EXPERIMENTS := $(patsubst docs/variants/%.diff,%,$(shell grep -l '^. experiment:' $(wildcard docs/variants/*.diff) /dev/null))
 VARIANT_TWINS := $(VARIANTS:%=build/variants/%-emulated)
 VARIANT_PROGRAMS := $(EXPERIMENTS:%=build/variants/%)
 
@@ -56,7 +56,7 @@ number_of = $(firstword $(subst _, ,$(notdir $1)))
 
 # Machine code for the reference GPU, whatever GPU is here. A step that chooses has none of its own.
 LOOP_ARCH ?= 90
-LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES)),$(call number_of,$(source))) \
+LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES) /dev/null),$(call number_of,$(source))) \
 	$(filter-out $(foreach pair,$(CHOICES),$(firstword $(subst :, ,$(pair)))-%),$(EXPERIMENTS))
 $(eval $(call stamp,loop-architecture,$(LOOP_ARCH)))
 build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags \

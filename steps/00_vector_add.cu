@@ -29,10 +29,12 @@ enum {
 // A grid-stride loop: any grid will do, and neighbouring threads add neighbouring elements.
 static __global__ void add(const float *a, const float *b, float *c, int64_t n)
 {
+    // lab: add n pairs of elements, this thread's and every grid's width further on (about 3 lines)
     const int64_t stride = (int64_t)blockDim.x * gridDim.x;
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
         c[i] = a[i] + b[i];
+    // end lab
 }
 // [/add]
 
@@ -155,14 +157,19 @@ static void start_add(const void *what)
 {
     const struct addition *sum = (const struct addition *)what;
 
+    // lab: start sum->blocks blocks of THREADS threads, and ask for an error (about 2 lines)
     add<<<sum->blocks, THREADS>>>(sum->d_a, sum->d_b, sum->d_c, sum->n);
     CHECK_CUDA(cudaGetLastError()); // what is wrong with the launch itself
+    // end lab
 }
 // [/launch]
 
+// How many blocks it takes to have so many threads at least.
 static unsigned blocks_for(int64_t threads)
 {
+    // lab: threads / THREADS, rounded up (about 1 line)
     return (unsigned)((threads + THREADS - 1) / THREADS);
+    // end lab
 }
 
 // Runs it with this grid, copies the result back and looks at every element of it.

@@ -5,6 +5,7 @@ found by the check that should find it; a cut file has no trace of what was cut,
 
 import concurrent.futures
 import os
+import re
 import shutil
 import sys
 import time
@@ -13,13 +14,16 @@ import steps
 import tap
 
 sys.path.insert(0, os.path.join(steps.ROOT, "common", "labs"))
+import basics  # noqa: E402
 import check  # noqa: E402
 import labs  # noqa: E402
+import limits  # noqa: E402
 
 FOLDER = "labs/.test"  # nobody's files are there
 SOLVED = FOLDER + "/solved"
 GAPS = [name for name in labs.names() if len(name) == 2]
 HUNTS = [name for name in labs.names() if name.endswith("-hunt")]
+CHUNKS = "00-chunks"  # lab 00 with the wrong neighbours, and all sums right
 PREDICTIONS = [name for name in labs.names() if labs.is_prediction(name)]
 
 
@@ -61,7 +65,7 @@ def check_tables():
 
 def check_cut(name):
     """Nothing that only the regions held is in the cut file."""
-    whole, cut = steps.text(steps.sources()[name]), labs.unsolved(name)
+    whole, cut = steps.text(steps.all_sources()[name]), labs.unsolved(name)
     bodies = [line.strip() for _, body in labs.regions(whole) for line in body.splitlines()]
     rest = {line.strip() for line in labs.REGION.sub("", whole).splitlines()}
     kept = {line.strip() for line in cut.splitlines()} - rest
@@ -74,9 +78,22 @@ def check_cut(name):
     tap.ok(hunt != labs.solution(name + "-hunt"), f"lab {name}-hunt: there is a mistake")
 
 
+def write_chunks():
+    """Each thread adds elements that lie side by side, and its neighbour others far away."""
+    own = "(int64_t)blockIdx.x * blockDim.x + threadIdx.x"
+    loop = f"for (int64_t i = {own}; i < n; i += stride)\n        c[i] ="
+    chunk = (
+        f"const int64_t each = (n + stride - 1) / stride, first = ({own}) * each;\n"
+        "    for (int64_t i = first; i < n && i < first + each; i++)\n        c[i] ="
+    )
+    text = labs.solution("00")
+    tap.ok(text.count(loop) == 1, "lab 00 has its loop once")
+    write(f"{FOLDER}/step{CHUNKS}.cu", text.replace(loop, chunk))
+
+
 def build():
     """All twins in one call of make."""
-    goals = [f"build/{FOLDER}/step{name}-emulated" for name in GAPS + HUNTS]
+    goals = [f"build/{FOLDER}/step{name}-emulated" for name in [*GAPS, *HUNTS, CHUNKS]]
     result = tap.make("-j2", "LAB_PTX=1", f"LAB_FOLDER={FOLDER}", *goals)
     tap.ok(result.returncode == 0, f"{len(goals)} files compile", result.stderr[-2000:])
     tap.ok("warning" not in result.stderr, "without a warning", result.stderr[-2000:])
@@ -85,7 +102,8 @@ def build():
 def check_unsolved(name, findings):
     correct, clean = findings
     tap.ok(not correct.passed and not clean.passed, f"lab {name}, unsolved, is wrong", findings)
-    tap.ok("WRONG at" in correct.advice and "of " in correct.advice, f"lab {name} says what is wrong", correct.advice)
+    words = "elements are wrong" if basics.is_basic(name) else "WRONG at"
+    tap.ok(words in correct.advice and "of " in correct.advice, f"lab {name} says what is wrong", correct.advice)
 
 
 def check_solution(name, findings, counters):
@@ -103,10 +121,10 @@ def check_hunt(name, findings):
 
 def check_judgements():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        wrong = [pool.submit(check.judge_results, f"build/{FOLDER}/step{name}") for name in GAPS]
-        planted = [pool.submit(check.judge_results, f"build/{FOLDER}/step{name}") for name in HUNTS]
-        right = [pool.submit(check.judge_results, f"build/step{name}") for name in GAPS]
-        counted = [pool.submit(check.judge_counters, f"build/step{name}", name) for name in GAPS]
+        wrong = [pool.submit(check.judge_results, check.twin(f"build/{FOLDER}/step{name}"), check.shapes_of(name)) for name in GAPS]
+        planted = [pool.submit(check.judge_results, check.twin(f"build/{FOLDER}/step{name}"), check.shapes_of(name)) for name in HUNTS]
+        right = [pool.submit(check.judge_results, check.twin(f"build/step{name}"), check.shapes_of(name)) for name in GAPS]
+        counted = [pool.submit(check.judge_counters, check.twin(f"build/step{name}"), name) for name in GAPS]
     for name, findings in zip(GAPS, wrong):
         check_unsolved(name, findings.result())
     for name, findings in zip(HUNTS, planted):
@@ -117,17 +135,18 @@ def check_judgements():
 
 def check_counters_fail():
     """The steps before do not meet what a later lab asks for, and the line that costs most is named."""
-    for program, step in (("build/step05", "06"), ("build/step04", "05"), ("build/step07", "08")):
-        finding = check.judge_counters(program, step)
+    others = (("build/step05", "06"), ("build/step04", "05"), ("build/step07", "08"))
+    for program, step in ((f"build/{FOLDER}/step{CHUNKS}", "00"), *others):
+        finding = check.judge_counters(check.twin(program), step)
         tap.ok(not finding.passed and finding.share < 1, f"{program} does not meet the counters of lab {step}", finding)
-        tap.ok("steps/" in finding.advice and ".cu:" in finding.advice, "and a line is named", finding.advice)
+        tap.ok(re.search(r"steps?.*\.cu:\d+: ", finding.advice), "and a line is named", finding.advice)
 
 
 def check_speed():
     """Points by the ratio to cuBLAS; the ratios are made up, because there may be no GPU."""
     for ratio, share in ((0.9, 1.0), (0.76, 1.0), (0.38, 0.5)):
-        check.ratio_of = lambda program, r=ratio: (None, 0.8 if program == "./step07" else r)
-        finding = check.judge_speed("build/step07-mine", "07", lambda target: None)
+        check.ratio_of = lambda program, r=ratio: (None, 0.8 if program == check.at("step07") else r)
+        finding = check.judge_speed("mine", "07", float(check.rubric("07")["speed"]["full"]))
         tap.ok(abs(finding.share - share) < 1e-9, f"{ratio} of cuBLAS where the course has 0.8: {share}", finding)
 
 
@@ -187,15 +206,19 @@ def check_predictions():
         tap.ok(check.number_of(text) == number, f"'{text}' is {number}")
 
 
+def limited(command, **changed):
+    return limits.run(["sh", "-c", command], steps.ROOT, dict(os.environ), limits.RUN._replace(**changed))
+
+
 def check_limits():
-    check.CPU_SECONDS = 1
     begun = time.time()
-    outcome = check.run(["sh", "-c", "while :; do :; done"])
+    outcome = limited("while :; do :; done", cpu_seconds=1)
     tap.ok("did not end" in check.message(outcome) and time.time() - begun < 60, "an endless run is ended", outcome)
-    check.CPU_SECONDS, check.FILE_BYTES = 30, 1 << 16
-    outcome = check.run(["sh", "-c", "yes; exit 0"])
+    outcome = limited("sleep 60 & sleep 60", wall_seconds=1)
+    tap.ok("did not end" in check.message(outcome), "one that waits for ever, too", outcome)
+    outcome = limited("yes; exit 0", file_bytes=1 << 16)
     tap.ok(len(outcome.out) <= 1 << 16 and len(check.message(outcome)) < 300, "endless output is cut", outcome)
-    outcome = check.run(["sh", "-c", "kill -SEGV $$"])
+    outcome = limited("kill -SEGV $$")
     tap.ok("it crashed: SIGSEGV" in check.message(outcome), "a crash is a crash", outcome)
 
 
@@ -214,6 +237,7 @@ def check_bad_input():
 
 clear()
 check_tables()
+write_chunks()
 for gap in GAPS:
     check_cut(gap)
     for both in (gap, gap + "-hunt"):

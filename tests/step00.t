@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Step 00 on the emulator: every experiment, what it says and how it ends, and its command line."""
 
+import json
 import os
 import re
+import tempfile
 import time
 
 import steps
@@ -107,6 +109,7 @@ def check_command_line():
         ["nothing"], ["add", "stride"], ["--nothing"], ["add", "-n"], ["add", "-n", "0"], ["add", "-n", "-1"],
         ["add", "-n", "1k"], ["add", "-n", "4294967297"], ["limits", "-n", "5"], ["-n", "5"], ["stride", "-n", "1023"],
         ["add", "--device", "1"], ["add", "--device", "x"], ["add", "-s", "64"],
+        ["add", "--json"], ["add", "--json", "/nowhere/x"], ["--json", "/dev/null"],
     ):  # fmt: skip
         result = run(*arguments)
         tap.ok(
@@ -127,6 +130,18 @@ def check_command_line():
         result.stderr,
     )
     tap.ok("emulated" in tap.run(["./step00", "shared", "--emulate"]).stdout, "./step00 --emulate starts the twin")
+
+
+def check_json():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "counts.json")
+        result = run("add", "-n", "65536", "--json", path)
+        record = json.loads(steps.text(path))["records"][0]
+    loads = next(x for x in record["counters"][0]["accesses"] if x["kind"] == "global load")
+    tap.ok(result.returncode == 0 and record["elements"] == 65536, "--json: what has been run", record)
+    tap.ok(loads["requests"] == 4 * 2 * 65536 / 32 and loads["sectors"] == 4 * loads["requests"], "and counts", loads)
+    result = run("add", "--json", "/dev/full")
+    tap.ok(result.returncode == 3 and result.stderr.count("\n") == 1, "--json: a full disk", result.stderr)
 
 
 def check_output():
@@ -165,6 +180,7 @@ check_divergence()
 check_shared()
 check_roofline()
 check_command_line()
+check_json()
 check_output()
 check_mistakes()
 tap.finish()

@@ -15,6 +15,7 @@
 struct command {
     const struct experiment *experiment; // NULL where none is named
     int64_t elements, device;            // UNSET where not given
+    const char *json;                    // the file for counts, NULL where none is named
     bool emulate, help, list, version;
 };
 
@@ -36,6 +37,7 @@ static void print_usage(const struct experiment *experiments)
            "  -n N         elements of a vector (add, stride, roofline)\n"
            "  --device ID  run on this GPU (0)\n"
            "  --emulate    use the emulator even where there is a GPU; it measures nothing\n"
+           "  --json FILE  on the emulator: write what the kernels did, counted\n"
            "  --list       show the experiments, run nothing\n"
            "  --help       show this text\n"
            "  --version    show the version of CUDA\n"
@@ -89,6 +91,15 @@ static int64_t read_number(int argc, char **argv, int *index, int64_t least, int
     return number;
 }
 
+static const char *read_file_name(int argc, char **argv, int *index)
+{
+    const char *option = argv[*index];
+
+    if (++*index >= argc)
+        fail(EXIT_USAGE, "%s wants a file", option);
+    return argv[*index];
+}
+
 static void read_argument(const struct experiment *experiments, struct command *command, int argc,
                           char **argv, int *index)
 {
@@ -106,6 +117,8 @@ static void read_argument(const struct experiment *experiments, struct command *
         command->elements = read_number(argc, argv, index, 1, MOST_ELEMENTS);
     else if (strcmp(text, "--device") == 0)
         command->device = read_number(argc, argv, index, 0, INT32_MAX);
+    else if (strcmp(text, "--json") == 0)
+        command->json = read_file_name(argc, argv, index);
     else if (text[0] == '-')
         fail(EXIT_USAGE, "there is no option %s: %s --help lists them", text, program_name);
     else if (command->experiment != NULL)
@@ -124,6 +137,8 @@ static struct command read_command(const struct experiment *experiments, int arg
         read_argument(experiments, &command, argc, argv, &i);
     if (command.elements != UNSET && command.experiment == NULL)
         fail(EXIT_USAGE, "-n: of which experiment? %s --list shows them", program_name);
+    if (command.json != NULL && command.experiment == NULL)
+        fail(EXIT_USAGE, "--json: of which experiment? %s --list shows them", program_name);
     if (command.elements != UNSET && command.experiment->elements == 0)
         fail(EXIT_USAGE, "-n: %s has no vectors whose length could change",
              command.experiment->name);
@@ -144,6 +159,30 @@ static void choose_machine(const struct command *command, char **argv)
     if (command->emulate)
         fail(EXIT_CUDA, "--emulate: build/%s-emulated is not there: make %s", program_name,
              program_name);
+    if (command->json != NULL)
+        fail(EXIT_USAGE, "--json: only the emulator counts, and --emulate asks for it");
+}
+
+static FILE *open_json(const char *path)
+{
+    FILE *file = path != NULL ? fopen(path, "w") : NULL;
+
+    if (path != NULL && file == NULL)
+        fail(EXIT_USAGE, "cannot write --json '%s': %s", path, strerror(errno));
+    return file;
+}
+
+// In the form of the other steps' records. Experiments that count row by row leave their last row.
+static void write_json(const struct command *command, const struct run *run, FILE *file)
+{
+    fprintf(file,
+            "{\n  \"records\": [\n    {\n      \"experiment\": \"%s\",\n"
+            "      \"elements\": %" PRId64 ",\n      \"counters\": ",
+            command->experiment->name, run->elements);
+    write_counts(file, "      ");
+    fputs("\n    }\n  ]\n}\n", file);
+    if (ferror(file) != 0 || fclose(file) != 0)
+        fail(EXIT_CUDA, "cannot write --json '%s': %s", command->json, strerror(errno));
 }
 
 static enum exit_code run(const struct command *command)
@@ -151,6 +190,7 @@ static enum exit_code run(const struct command *command)
     const struct experiment *experiment = command->experiment;
     const int64_t elements = emulated() ? experiment->emulated : experiment->elements;
     struct run run = {.elements = command->elements == UNSET ? elements : command->elements};
+    FILE *json = open_json(command->json);
     enum exit_code code;
 
     run.device = open_device(command->device);
@@ -158,7 +198,12 @@ static enum exit_code run(const struct command *command)
     print_device(&run.device);
     printf("shows    %s\n\n", experiment->summary);
     check_stdout();
+    if (json != NULL)
+        begin_counting();
     code = experiment->run(&run);
+    end_counting();
+    if (json != NULL)
+        write_json(command, &run, json);
     check_stdout();
     finish_emulation();
     nvml_close();

@@ -42,7 +42,7 @@ void strong_end(struct warp *warp, const struct instruction *instruction, uint32
             continue;
         if (detail->write || detail->atomic != ATOMIC_NONE)
             order_publish(warp, l, shared, addresses[l], detail->atomic == ATOMIC_NONE);
-        if (!detail->write)
+        if (!detail->write && !detail->unused)
             order_see(warp, l, shared, addresses[l]);
     }
     if (detail->acquires)

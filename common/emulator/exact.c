@@ -22,6 +22,11 @@ struct note {
     uint32_t kind : 2, next : 30; // of the same granule; 0: none
 };
 
+enum {
+    NEXT_MASK = 0x3fffffff,
+    MOST_NOTES = 32, // of a granule: of more, the latest ones are known
+};
+
 struct notes {
     struct note *list; // the first is never used
     uint32_t count, room;
@@ -189,11 +194,44 @@ static bool is_same(const struct access *a, const struct note *note, uint64_t ta
     return note->kind == a->kind && ((note->tag ^ tag) & mask) == 0;
 }
 
-// Adds lanes to the note of their warp, or makes one. What a barrier has settled makes room.
+// Moves the last note of a list to its front, to be used again.
+static struct note *reuse_last(const struct access *a, struct shadow *shadow)
+{
+    struct note *const list = a->notes->list;
+    uint32_t last = (uint32_t)shadow->read;
+    uint32_t before = 0;
+    while (list[last].next != 0) {
+        before = last;
+        last = list[last].next;
+    }
+    if (before != 0) {
+        list[before].next = 0;
+        list[last].next = (uint32_t)shadow->read & NEXT_MASK;
+        shadow->read = last;
+    }
+    return &list[last];
+}
+
+// A note for lanes of another warp: one that a barrier has settled, or a new one.
+static struct note *free_note(const struct access *a, struct shadow *shadow, uint32_t settled,
+                              int count)
+{
+    if (settled != 0)
+        return &a->notes->list[settled];
+    if (count >= MOST_NOTES)
+        return reuse_last(a, shadow);
+    const uint32_t index = new_note(a->notes);
+    a->notes->list[index].next = (uint32_t)shadow->read & NEXT_MASK;
+    shadow->read = index;
+    return &a->notes->list[index];
+}
+
+// Adds lanes to the note of their warp, or makes one.
 static void take_note(const struct access *a, struct shadow *shadow, uint32_t lanes)
 {
     const uint64_t tag = (a->v.tag & ~TIME_MASK) | (uint64_t)latest(a->v.warp, lanes) << TIME_SHIFT;
-    uint32_t room = 0;
+    uint32_t settled = 0;
+    int count = 0;
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         struct note *note = &a->notes->list[i];
         if (is_same(a, note, tag)) {
@@ -203,17 +241,14 @@ static void take_note(const struct access *a, struct shadow *shadow, uint32_t la
             note->tag = tag;
             return;
         }
-        if (room == 0 && is_settled(a, note->tag))
-            room = i;
+        if (settled == 0 && is_settled(a, note->tag))
+            settled = i;
+        count++;
     }
-    if (room == 0) {
-        room = new_note(a->notes);
-        a->notes->list[room].next = (uint32_t)shadow->read & 0x3fffffff;
-        shadow->read = room;
-    }
-    a->notes->list[room].tag = tag;
-    a->notes->list[room].lanes = lanes;
-    a->notes->list[room].kind = a->kind;
+    struct note *note = free_note(a, shadow, settled, count);
+    note->tag = tag;
+    note->lanes = lanes;
+    note->kind = a->kind;
 }
 
 // One granule -----------------------------------------------------------------------------------

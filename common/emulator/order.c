@@ -26,6 +26,7 @@ enum {
     FIRST_WARP = 1,
     FIRST_THREAD = 64,
     THREADS_BITS = 11,
+    FEW = 8, // facts that are better added one by one
 };
 
 static uint64_t who(uint64_t block, int threads)
@@ -78,7 +79,7 @@ static int news(const struct knowledge *a, const struct knowledge *b)
 
 static struct knowledge *merged(const struct knowledge *a, const struct knowledge *b)
 {
-    struct knowledge *k = new_knowledge(a->count + b->count + 8);
+    struct knowledge *k = new_knowledge(2 * (a->count + b->count));
     int i = 0;
     int j = 0;
     while (i < a->count || j < b->count) {
@@ -99,11 +100,36 @@ static struct knowledge *merged(const struct knowledge *a, const struct knowledg
     return k;
 }
 
-// Whether b's facts can be written behind a's: nobody else has a, and there is room.
-static bool can_append(const struct knowledge *a, const struct knowledge *b)
+// Where a fact about this stands, or would stand.
+static int place_of(const struct knowledge *k, uint64_t about)
 {
-    return a->references == 1 && a->count + b->count <= a->room && a->count > 0 &&
-           a->facts[a->count - 1].who < b->facts[0].who;
+    int low = 0;
+    int high = k->count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (k->facts[middle].who < about)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Adds facts to knowledge that nobody else has: what is new is mostly about blocks that have begun
+// last, whose facts are the last ones.
+static void insert(struct knowledge *a, const struct knowledge *b)
+{
+    for (int i = 0; i < b->count; i++) {
+        const int at = place_of(a, b->facts[i].who);
+        if (at < a->count && a->facts[at].who == b->facts[i].who) {
+            if (a->facts[at].time < b->facts[i].time)
+                a->facts[at].time = b->facts[i].time;
+            continue;
+        }
+        memmove(&a->facts[at + 1], &a->facts[at], (size_t)(a->count - at) * sizeof *a->facts);
+        a->facts[at] = b->facts[i];
+        a->count++;
+    }
 }
 
 // Adds b to *a.
@@ -115,9 +141,8 @@ static void learn(struct knowledge **a, struct knowledge *b)
         replace(a, share(b));
         return;
     }
-    if (can_append(*a, b)) {
-        memcpy(&(*a)->facts[(*a)->count], b->facts, (size_t)b->count * sizeof *b->facts);
-        (*a)->count += b->count;
+    if ((*a)->references == 1 && b->count <= FEW && (*a)->count + b->count <= (*a)->room) {
+        insert(*a, b);
         return;
     }
     if (news(*a, b) == 0)
@@ -138,16 +163,8 @@ static void learn_fact(struct knowledge **k, uint64_t about, uint32_t time)
 
 static uint32_t time_of(const struct knowledge *k, uint64_t about)
 {
-    int low = 0;
-    int high = k == NULL ? 0 : k->count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (k->facts[middle].who < about)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return k != NULL && low < k->count && k->facts[low].who == about ? k->facts[low].time : 0;
+    const int at = k == NULL ? 0 : place_of(k, about);
+    return k != NULL && at < k->count && k->facts[at].who == about ? k->facts[at].time : 0;
 }
 
 static bool knows(const struct knowledge *k, uint64_t block, int thread, uint32_t time)
@@ -390,7 +407,7 @@ static struct publication *find_or_add(struct publications *p, uint64_t address)
 }
 
 // Shared memory starts at 0, which stands for no address.
-static struct publications *place_of(const struct warp *warp, bool shared, uint64_t *address)
+static struct publications *publications_of(const struct warp *warp, bool shared, uint64_t *address)
 {
     *address += shared;
     return shared ? warp->block->publications : warp->block->launch->publications;
@@ -399,7 +416,7 @@ static struct publications *place_of(const struct warp *warp, bool shared, uint6
 // An atomic adds to what is there; a store takes its place.
 void order_publish(struct warp *warp, int lane, bool shared, uint64_t address, bool replaces)
 {
-    struct publications *p = place_of(warp, shared, &address);
+    struct publications *p = publications_of(warp, shared, &address);
     const struct lane_order *order = &warp->order[lane];
     if (order->published[0] == NULL && order->published[1] == NULL &&
         (!replaces || find(p, address)->address == 0))
@@ -416,7 +433,7 @@ void order_publish(struct warp *warp, int lane, bool shared, uint64_t address, b
 
 void order_see(struct warp *warp, int lane, bool shared, uint64_t address)
 {
-    const struct publications *p = place_of(warp, shared, &address);
+    const struct publications *p = publications_of(warp, shared, &address);
     const struct publication *entry = find(p, address);
     if (entry->address == 0)
         return;

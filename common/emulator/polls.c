@@ -98,6 +98,20 @@ static bool *find_loops(struct decoder *decoder)
     return in_loop;
 }
 
+// Whether some instruction reads each register.
+static bool *find_used(const struct drafts *drafts)
+{
+    bool *used = zeroed((size_t)drafts->register_count, sizeof *used);
+    for (int i = 0; i < drafts->count; i++) {
+        if (drafts->list[i].guard >= 0)
+            used[drafts->list[i].guard] = true;
+        for (int j = 0; j < 5; j++)
+            if (drafts->list[i].s[j] >= 0)
+                used[drafts->list[i].s[j]] = true;
+    }
+    return used;
+}
+
 static bool decides(const struct polls *polls, const struct draft *draft)
 {
     for (int i = 0; i < 4; i++)
@@ -117,11 +131,13 @@ void find_polls(struct decoder *decoder)
             look_at(&polls, &drafts->list[i]);
     }
     bool *in_loop = find_loops(decoder);
+    bool *used = find_used(drafts);
     for (int i = 0; i < drafts->count; i++) {
         struct detail *detail = &drafts->list[i].detail;
         const bool may = is_load(&drafts->list[i]) && (detail->strong || detail->is_volatile);
         const bool flag = may && decides(&polls, &drafts->list[i]);
         detail->polls = flag && in_loop[i];
+        detail->unused = detail->atomic != ATOMIC_NONE && !used[drafts->list[i].d[0]];
         detail->strong |= flag;
         const bool counts =
             may && detail->strong && detail->space != SPACE_PARAM && detail->space != SPACE_LOCAL;
@@ -134,4 +150,5 @@ void find_polls(struct decoder *decoder)
             drafts->list[i].detail.is_volatile && drafts->list[i].detail.write;
     free(polls.decides);
     free(in_loop);
+    free(used);
 }

@@ -128,6 +128,7 @@ struct detail {
     bool is_volatile;
     bool acquires, releases, block_only; // what a strong access or a fence does, and for whom
     bool polls;                          // its value decides whether a loop goes on
+    bool unused;                         // of an atomic: nobody looks at its result
     enum combination combination;
     bool negated;   // of a barrier or a vote: the predicate
     bool arrives;   // of a barrier: does not wait

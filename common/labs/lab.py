@@ -46,6 +46,8 @@ def hint(name, folder):
     print(f"Hint {number} of {len(hints)}\n\n{hints[number - 1]}\n")
     if number < len(hints):
         print(f"More: make hint{name}")
+    elif os.path.isdir(labs.HANDED):
+        print("That was the last.")
     else:
         print(f"That was the last. make solution{name} shows what is missing, line by line.")
     os.makedirs(os.path.dirname(count_path), exist_ok=True)

@@ -27,21 +27,69 @@ $(filter check%,$(LAB_GOALS)): check%:
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
 
-# For an emulator PTX is enough: LAB_PTX=1 leaves machine code out. Variables that a cut has left without
-# use are nothing to warn of.
+# For an emulator PTX is enough: LAB_PTX=1 leaves machine code out. Variables and parameters that a cut has
+# left without use are nothing to warn of.
+LAB_NVCC_FLAGS := -diag-suppress=177,550,940 -Xcompiler -Wno-unused-parameter$(comma)-Wno-unused-variable
 lab_gencode = $(if $(LAB_PTX),-gencode arch=compute_80$(comma)code=compute_80,$(call gencode,$1))
 build/$(LAB_FOLDER)/%.o: $(LAB_FOLDER)/%.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -diag-suppress=177,550,940 $(call lab_gencode,$<) -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(call lab_gencode,$<) -c $< -o $@
 
 # The emulator's settings come from the environment, too: one of them turns its checks off.
-$(LAB_TWINS): %-emulated: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS) \
+lab_main = $(call main_objects_of,$(call lab_step,$1))
+$(LAB_TWINS): %-emulated: %.o $$(call lab_main,$$*) $(HARNESS) \
 		build/common/poison.o $(EMULATOR) $(ENVIRONMENT)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
-$(LAB_PROGRAMS): %: %.o build/common/main-step$$(call lab_step,$$*).o $(HARNESS) build/common/poison.o
+$(LAB_PROGRAMS): %: %.o $$(call lab_main,$$*) $(HARNESS) build/common/poison.o
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
 .SECONDARY: $(LAB_TWINS:%-emulated=%.o)
+
+# ---------------------------------------------------------------------------- judging submissions
+
+# The judge has the device, and a guest the host code of a submission (common/labs/wire.h).
+JUDGE := build/common/labs/judge.o build/common/labs/wire.o $(HARNESS) build/common/poison.o
+
+build/judge-emulated: $(JUDGE) $(EMULATOR) $(ENVIRONMENT)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+build/judge: $(JUDGE)
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+build/common/labs/guest-step%.o: common/labs/guest.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -DSTEP=step$* -MMD -MP -c $< -o $@
+
+-include $(wildcard build/common/labs/*.d)
+
+# make grade SUBMISSIONS=folder LAB=07. Machine code is of use to a GPU alone.
+GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
+GRADED_FOR := $(if $(GPU_HERE),$(foreach a,$(ARCHITECTURES),-gencode 'arch=compute_$a$(comma)code=[sm_$a$(comma)compute_$a]'), \
+	-gencode arch=compute_80$(comma)code=compute_80)
+GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
+	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
+
+.PHONY: grade
+grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
+grade: export LINK = $(CC)
+grade: export TOOLKIT := $(TOOLKIT)
+grade:
+	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
+	@$(call need,python3,python3)
+	@$(call need,nm,binutils)
+	+@MAKE='$(MAKE)' python3 common/labs/grade.py '$(SUBMISSIONS)' --lab '$(LAB)' $(GRADE_OPTIONS)
+
+# What a grading run needs, for every step; and an autograder for Gradescope.
+.PHONY: grade-tools autograder
+grade-tools: build/judge-emulated build/common/labs/wire.o $(STEPS:%=build/common/labs/guest-step%.o)
+
+autograder:
+	$(if $(LAB),,$(error make autograder: say which lab: LAB=07))
+	@$(call need,python3,python3)
+	@python3 common/labs/gradescope.py zip '$(LAB)' $(if $(SECRET),--secret '$(SECRET)') \
+		$(if $(filter command,$(origin OUT)),--out '$(OUT)')
