@@ -76,12 +76,13 @@ class Results:
         self.ceiling = float(rows[0]["ceiling_tflops"])
         self.names = {int(row["step"]): title(row) for row in rows + self.sweep}
 
-    def squares(self, rows):
-        """{step: {size: its records}} where m = n = k and no edge is ragged, less the power phase, which heats."""
+    def squares(self, rows, multiple=ROUND):
+        """{step: {size: its records}} where m = n = k, a multiple of it, and rows are side by side; without the
+        power phase, which heats."""
         found = {}
         for row in rows:
-            square = row["m"] == row["n"] == row["k"] and int(row["m"]) % ROUND == 0
-            if square and row["step_tflops"] and not row["power_w"]:
+            edges = {row[name] for name in ("m", "n", "k", "lda", "ldb", "ldc")}
+            if len(edges) == 1 and int(row["m"]) % multiple == 0 and row["step_tflops"] and not row["power_w"]:
                 found.setdefault(int(row["step"]), {}).setdefault(int(row["m"]), []).append(row)
         return {step: dict(sorted(found[step].items())) for step in sorted(found)}
 
@@ -192,7 +193,7 @@ def rate(results):
              f"{results.ceiling} with lines lw 1.5 dt (3,3) lc {ink('ink')} title \"ceiling {results.ceiling:.1f}\""]  # fmt: skip
     data, plot = lines_over_size(results, squares, "step_tflops", extra)
     script = block("cublas", cublas.items()) + data + size_axis(list(cublas)) + f"""
-set yrange [0:{1.06 * results.ceiling}]
+set yrange [0:*]
 set ylabel "TFLOP/s" textcolor {ink('ink')}
 """ + plot
     return f"TFLOP/s over size on one {results.device}", in_words(squares, "step_tflops", 1) + f". Ceiling {results.ceiling:.1f}", script
@@ -304,9 +305,7 @@ def clusters(found):
 
 def sweep(results):
     """The protocol of the SGEMM source: rates above, ratios below."""
-    squares = results.squares(results.sweep)
-    if not squares:
-        return None
+    squares = results.squares(results.sweep, multiple=1)
     cublas = of_all_steps(squares, "cublas_tflops")
     sizes = list(cublas)
     data, rates = lines_over_size(results, squares, "step_tflops", [f"$cublas using 1:2 with lines lw 3 lc {ink('cublas')} title \"cuBLAS\""], points=False)
@@ -360,6 +359,8 @@ def readable(svg, title, words):
 def draw(results, name):
     """The chart as SVG, or None where there is nothing to show."""
     chart, width, height = CHARTS[name]
+    if not (results.sweep if chart is sweep else results.records):
+        return None
     found = chart(results)
     if not found:
         return None

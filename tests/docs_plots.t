@@ -83,6 +83,9 @@ def check_parts(folder):
     tap.ok(result.returncode == 0 and set(os.listdir(f"{folder}/some")) == {"ladder.svg", "rate.svg", "ratio.svg"}
            and result.stderr.count("\n") == 1 and "no row for Unknown GPU" in result.stderr,
            "no power, no sweep, no known memory: three charts, and why", result.stderr)  # fmt: skip
+    shutil.copy(os.path.join(RECORDS, "sweep.csv"), f"{folder}/some")
+    result = tap.make("-s", "plot", f"FROM={folder}/some", f"PLOTS={folder}/swept")
+    tap.ok(result.returncode == 0 and os.listdir(f"{folder}/swept") == ["sweep.svg"], "a sweep alone: its chart", result.stderr)
     result = tap.make("-s", "plot", f"FROM={folder}/none", f"PLOTS={folder}/none")
     tap.ok(result.returncode and "plot: there is no ladder.csv, bench.csv or sweep.csv" in result.stderr and not os.path.exists(f"{folder}/none"),
            "without records: one line", result.stderr)  # fmt: skip
