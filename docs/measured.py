@@ -46,8 +46,9 @@ def measured(rows):
 
 
 def runs_of(rows, step, m, n, k):
-    """The records of a problem, one a process, less that of the power phase, which heats the GPU."""
-    wanted = {"step": int(step), "m": m, "n": n, "k": k}
+    """The records of a problem with rows side by side, one a process, less that of the power phase, which
+    heats the GPU."""
+    wanted = {"step": int(step), "m": m, "n": n, "k": k, "lda": k, "ldb": n, "ldc": n}
     found = [
         row
         for row in rows
