@@ -8,6 +8,7 @@
 #include "counters.h"
 #include "fault.h"
 #include "footprint.h"
+#include "launch.h"
 #include "memory.h"
 #include "shadow.h"
 
@@ -100,6 +101,7 @@ static const uint8_t *find_source(struct warp *warp, const struct instruction *i
                   ? "use after free"
                   : "out of bounds",
               read, describe_address(address, read, place, sizeof place));
+    launch_touches(warp->block->launch, allocation);
     memory_note_use(allocation, false);
     *valid = memory_valid(allocation, address - allocation->address, read);
     return allocation->host + (address - allocation->address);

@@ -18,6 +18,7 @@ extern "C" {
 
 enum {
     EMULATOR_FAULT = 4,       // exit code
+    EMULATOR_NO_MEMORY = 3,   // that where the host has not enough memory for the emulator
     EMULATOR_BAD_SETTING = 2, // and that where a setting of the environment makes no sense
 };
 
