@@ -110,7 +110,7 @@ def lend_objects(root):
     os.makedirs(os.path.join(root, "build"))
     shutil.copytree(os.path.join(steps.ROOT, "build", "common"), os.path.join(root, "build", "common"))
     for stamp in ("host-flags", "nvcc-flags", "architectures"):
-        shutil.copy(os.path.join(steps.ROOT, "build", stamp), os.path.join(root, "build"))
+        shutil.copy2(os.path.join(steps.ROOT, "build", stamp), os.path.join(root, "build"))
 
 
 def check_lab(name, root):
@@ -215,7 +215,7 @@ def check_traces_are_found():
 
 
 def check_refusals():
-    for arguments in ([], ["99"], ["3"], ["03", "03-hunt"], ["--name", "a/b", "03"], ["--classroom", "03-predict"]):
+    for arguments in ([], ["99"], ["3"], ["03", "03-hunt"], ["--name", "a/b", "03"], ["--classroom", "03-predict"], ["--classroom", "00"]):
         result = tap.run(["python3", "common/labs/handout.py", *arguments])
         said = result.stderr
         tap.ok(result.returncode == 2 and said.count("\n") == 1, f"refused in one line: {' '.join(arguments)}", said)

@@ -15,6 +15,7 @@ import os
 import re
 import tarfile
 
+import basics
 import check
 import labs
 import pages
@@ -27,11 +28,12 @@ TEMPLATES = os.path.join(labs.ROOT, "common", "labs", "handout")
 OUT = os.path.join("build", "handout")
 VERBATIM = [
     "LICENSE", ".clang-format", "common/*.[ch]", "common/*.cu", "common/basics/*.[ch]", "common/emulator/*",
-    "common/library/*.mk", "common/labs/*.[ch]", "common/labs/*.mk", "docs/variants.py", "docs/variants.mk",
+    "common/library/*.mk", "common/labs/*.mk", "docs/variants.py", "docs/variants.mk",
     "docs/emulator-facts.tsv", "docs/labs/rubric.tsv", "tests/steps.py", "tests/diffs.py",
     "tests/counters.py", "tests/ptx.sh", "tests/sass.sh", "tests/sanitize.sh",
 ]  # fmt: skip
-TOOLS = ["lab", "check", "classroom"]  # of common/labs, with what they import
+TOOLS = ["lab", "check"]  # of common/labs, with what they import
+JUDGES = ["classroom", "grade"]  # what a classroom has beside these, with the judge in C
 DATE = 1767225600  # of every file in an archive: the first of January 2026
 
 
@@ -44,9 +46,9 @@ def found(pattern):
     return [os.path.relpath(path, labs.ROOT) for path in paths if os.path.isfile(path)]
 
 
-def tools():
-    """The Python files of common/labs that TOOLS need."""
-    wanted, done = list(TOOLS), []
+def tools(names):
+    """The Python files of common/labs that these need."""
+    wanted, done = list(names), []
     while wanted:
         path = f"common/labs/{wanted.pop()}.py"
         if path not in done and os.path.exists(os.path.join(labs.ROOT, path)):
@@ -81,7 +83,7 @@ def reached(wanted):
     return "".join(lines)
 
 
-def filled(template, wanted, listed):
+def filled(template, wanted, classroom, listed=""):
     """A template with what differs from handout to handout put in."""
     kept, text = wanted.kept, steps.text(os.path.join(TEMPLATES, template))
     for needed, field in ((1, "@STEPS?(?:_HERE)?@"), (2, "@GEMM@")):
@@ -98,6 +100,7 @@ def filled(template, wanted, listed):
         "@STEP@": kept[-1] if kept else "",
         "@GEMM@": kept[-1] if kept else "",
         "@PAGES@": listed,
+        "@GRADE@": "grade" if classroom else "",
     }
     for field, words in fields.items():
         text = text.replace(field, words)
@@ -110,7 +113,7 @@ def listing(texts):
     return "\n".join(f"- [{title}]({path})" for path, title in titles.items())
 
 
-def contents(wanted):
+def contents(wanted, classroom=False):
     """{path: text} of everything in a handout."""
     files = {path: read(path) for pattern in VERBATIM for path in found(pattern)}
     for path in found("docs/figures/*.svg"):
@@ -118,7 +121,8 @@ def contents(wanted):
             files[path] = text
     for step in wanted.kept:
         files.update((path, read(path)) for path in found(f"steps/{step}_*.cu") + found(f"docs/variants/{step}-*.diff"))
-    files.update((path, read(path)) for path in tools())
+    files.update((path, read(path)) for path in tools(TOOLS + JUDGES * classroom))
+    files.update((path, read(path)) for path in found("common/labs/*.[ch]") if classroom)
     files["docs/labs/counters.tsv"] = rows("docs/labs/counters.tsv", lambda row: row[0] in wanted.gaps)
     asked = [name[:2] for name in wanted.predictions]
     files["docs/labs/predictions.tsv"] = rows("docs/labs/predictions.tsv", lambda row: row[0] in asked)
@@ -130,9 +134,9 @@ def contents(wanted):
         files[labs.path_of(name, "labs")] = labs.unsolved(name)
     files["docs/labs/handed/reached.tsv"] = reached(wanted)
     files["common/course.mk"] = re.sub(r"^##.*\n", "", read("Makefile"), flags=re.MULTILINE)
-    files["Makefile"], files[".gitignore"] = filled("Makefile", wanted, ""), "/build/\n/step[0-9][0-9]\n__pycache__/\n"
+    files["Makefile"], files[".gitignore"] = filled("Makefile", wanted, classroom), "/build/\n/step[0-9][0-9]\n__pycache__/\n"
     texts = pages.Pages(wanted, files).all()
-    files["README.md"] = filled("README.md", wanted, listing(texts))
+    files["README.md"] = filled("README.md", wanted, classroom, listing(texts))
     files.update(texts)
     drawn = set(re.findall(r"figures/[\w-]+\.svg", "".join(texts.values())))
     return {path: text for path, text in files.items() if not path.endswith(".svg") or path[len("docs/") :] in drawn}
@@ -175,8 +179,9 @@ def workflow(wanted):
     """A job that judges each lab after a push: a step a lab, and one that reports."""
     template = steps.text(os.path.join(TEMPLATES, "classroom.yml"))
     before, each, after = template.split("# for each lab\n")
-    judged = "".join(each.replace("@LAB@", name).replace("@ID@", "lab" + name.replace("-", "")) for name in wanted.programs)
-    ids = ["lab" + name.replace("-", "") for name in wanted.programs]
+    judgeable = [name for name in wanted.programs if not basics.is_basic(name)]  # 00 is its learner's to judge
+    ids = ["lab" + name.replace("-", "") for name in judgeable]
+    judged = "".join(each.replace("@LAB@", name).replace("@ID@", key) for name, key in zip(judgeable, ids))
     results = "\n".join(f"          {name.upper()}_RESULTS: ${{{{ steps.{name}.outputs.result }}}}" for name in ids)
     return before + judged + after.replace("@RESULTS@", results.lstrip()).replace("@RUNNERS@", ",".join(ids))
 
@@ -202,9 +207,9 @@ def main(arguments):
     name = given.name or "-".join(["classroom" if given.classroom else "labs", *sorted(set(given.labs))])
     if not re.fullmatch(r"\w[\w.-]*", name):
         raise labs.Refusal(f"NAME={name}: letters, digits, dots and dashes")
-    if given.classroom and not wanted.programs:
-        raise labs.Refusal("a classroom needs a lab that is judged, not predictions alone")
-    files = contents(wanted)
+    if given.classroom and not [name for name in wanted.programs if not basics.is_basic(name)]:
+        raise labs.Refusal("a classroom needs a lab that a judge can judge: of steps 01 to 09, no predictions alone")
+    files = contents(wanted, given.classroom)
     if given.classroom:
         files[".github/workflows/classroom.yml"] = workflow(wanted)
     refuse_traces(wanted, files)
