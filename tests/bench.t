@@ -165,6 +165,17 @@ def check_messages():
     tap.ok(one_line(result, SKIPPED, "needs a GPU"), "without a GPU it says that it needs one", result.stderr)
 
 
+def check_make():
+    """As a person calls it, where there is no GPU."""
+    if "emulated" not in tap.run(["./step01", "--list"]).stdout:
+        tap.skip("make bench and make sweep without a GPU", "there is one")
+        return
+    for target in ("bench", "sweep"):
+        result = tap.make("-s", target)
+        tap.ok(result.returncode and "bench: needs a GPU" in result.stderr and result.stderr.count("bench:") == 1,
+               f"make {target} without a GPU says that it needs one", result.stderr)  # fmt: skip
+
+
 if not os.path.exists(MUTANTS):
     tap.skip_all("build/tests/mutants is not built (make test builds it)")
 with tempfile.TemporaryDirectory() as folder:
@@ -175,4 +186,5 @@ with tempfile.TemporaryDirectory() as folder:
     check_sweep()
     check_ends()
     check_messages()
+check_make()
 tap.finish()
