@@ -13,6 +13,7 @@ import csv
 import hashlib
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -155,6 +156,7 @@ def main(folder, kind, sizes, clocks, *numbers):
     if bench.device is None:
         fail("needs a GPU: there is no CUDA device, and the emulator measures nothing", SKIPPED)
     bench.add_earlier()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     interrupted = False
     try:
         if kind == "bench":

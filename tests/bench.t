@@ -7,8 +7,10 @@ import glob
 import os
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
+import time
 
 import steps
 import tap
@@ -128,6 +130,19 @@ def check_sweep():
     tap.ok(calls == ["step01 --sweep 64:64:32", "step01 --sweep 160:160:32"], "half a header is nothing", calls)
 
 
+def check_terminated():
+    """What a limit on the time does, timeout's for example, in the middle of a step."""
+    write_step("07")
+    command = [sys.executable, BENCH, "out", "sweep", "64:6400:32", "unlocked", "07"]
+    with subprocess.Popen(command, cwd=folder, env=environment(**TIMES), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as bench:
+        while bench.poll() is None and not any(steps.text(path).count("\n") > 2 for path in run_files("sweep-07-*")):
+            time.sleep(0.05)
+        bench.terminate()
+        complaint = bench.communicate()[1]
+    tap.ok(bench.returncode == INTERRUPTED and complaint.endswith("bench: interrupted: make sweep goes on from here\n")
+           and len(records("sweep")) >= 2, "SIGTERM keeps what was measured, too", complaint)  # fmt: skip
+
+
 def check_ends():
     write_step("03")
     result, calls = run("sweep", "64:192:32", "03", FAKE_SIGNAL=f"150:{int(signal.SIGINT)}")
@@ -137,6 +152,7 @@ def check_ends():
     result, calls = run("sweep", "64:192:32", "03")
     tap.ok(result.returncode == 0 and calls == [f"step03 --sweep {64 + 32 * there}:192:32"] and len(records("sweep")) == 5,
            "and the next run goes on from there", calls)  # fmt: skip
+    check_terminated()
     write_step("04", mutant="dropped_last_k")
     result, calls = run("bench", "64", "04", "03")
     tap.ok(result.returncode == 1 and "./step04 -s 64" in result.stderr and "step03 -s 64" in calls and "1 runs failed" in result.stderr
