@@ -200,6 +200,9 @@ def check_all(folder):
     tap.ok(number > 40, "which are many lines", number)
     check_contents(files, [])
     check_links(files, root)
+    lend_objects(root)
+    result = tap.make("-j2", "LAB_PTX=1", *(f"build/labs/step{name}-emulated" for name in names), folder=root)
+    tap.ok(result.returncode == 0, "all of them compile", result.stderr[-3000:])
 
 
 def check_traces_are_found():

@@ -84,7 +84,6 @@ GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(ori
 .PHONY: grade
 grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
 grade: export LINK = $(CC)
-grade: export TOOLKIT := $(TOOLKIT)
 grade:
 	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
 	@$(call need,python3,python3)
