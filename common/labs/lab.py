@@ -26,13 +26,13 @@ def start(name, folder, force):
     path = labs.path_of(name, folder)
     full = os.path.join(labs.ROOT, path)
     os.makedirs(os.path.dirname(full), exist_ok=True)
-    if os.path.exists(full):
+    if os.path.exists(full) and (force or steps.text(full) != labs.unsolved(name)):
         if not force:
             raise labs.Refusal(f"{path} is there already: FORCE=1 begins anew and keeps a copy of it")
         kept = backup_of(full)
         os.rename(full, kept)
         print(f"what was there is now {os.path.relpath(kept, labs.ROOT)}")
-    with open(full, "x", encoding="utf-8") as file:
+    with open(full, "w", encoding="utf-8") as file:
         file.write(labs.unsolved(name))
     print(f"{path} is yours.   Sheet: {labs.sheet(name)}   Check: make check{name}")
 
