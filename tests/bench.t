@@ -108,8 +108,8 @@ def check_bench():
     _, calls = run("bench", "64 96", "01", "02")
     tap.ok(len(calls) == 3 and all(call.startswith("step01") for call in calls), "and so is what another GPU has run", calls)
     _, calls = run("bench", "64", "01", "02", clocks="locked")
-    tap.ok(len(calls) == 4 and {row["clocks"] for row in records("bench-locked")} == {"locked"}
-           and {row["clocks"] for row in records("bench")} == {"unlocked"}, "and other clocks, in a file of their own", calls)  # fmt: skip
+    tap.ok(len(calls) == 4 and {row["clocks"] for row in records("locked/bench")} == {"locked"}
+           and {row["clocks"] for row in records("bench")} == {"unlocked"}, "and other clocks, in a folder of their own", calls)  # fmt: skip
 
 
 def set_clock(path, mhz):
