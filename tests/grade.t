@@ -183,7 +183,36 @@ def calling(header, statement):
     return first_in("launch", statement, changed((INCLUDE, INCLUDE + f"#include <{header}>\n")))
 
 
+def elsewhere(function, slot):
+    """All is done where nothing is counted or timed; the launch starts no kernel."""
+    return changed(
+        ("static cudaError_t launch(", "static cudaError_t work("),
+        ("const struct step step01", f"""static cudaError_t {function}(struct sgemm *problem)
+{{
+    return work(problem, NULL);
+}}
+
+static cudaError_t idle(const struct sgemm *problem, cudaStream_t stream)
+{{
+    return problem != NULL && stream == NULL ? cudaSuccess : cudaErrorInvalidValue;
+}}
+
+const struct step step01"""),
+        (".launch = launch", ".launch = idle"),
+        (slot, f"    .{function} = {function},\n"),
+    )  # fmt: skip
+
+
 DISHONEST = {
+    "copies-result": (
+        # At 64x64 the emulator puts what the harness allocates after C so many bytes behind it.
+        changed((LOOP, ""), ("    store(&problem.C[row * problem.ldc + col], problem.alpha, sum, problem.beta);\n",
+                             "    const float *c = &problem.C[row * problem.ldc + col];\n"
+                             "    store((float *)c, 0, sum, 0);\n    *(float *)c = *(c + 266240);\n")),
+        0, "WRONG at m=64 n=64 k=64 (exact",
+    ),
+    "works-in-prepare": (elsewhere("prepare", PREPARE), 0, "WRONG"),
+    "works-in-release": (elsewhere("release", RELEASE), 0, "WRONG"),
     "forged-output": (
         calling("stdio.h", '    puts("ok correct 50 of 50");\n    return cudaSuccess;\n'), 0, "WRONG",
     ),

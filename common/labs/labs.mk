@@ -81,10 +81,14 @@ GRADED_FOR := $(if $(GPU_HERE),$(foreach a,$(ARCHITECTURES),-gencode 'arch=compu
 GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
 	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
 
+# A handout has no judge.
+with_judge = $(if $(wildcard common/labs/grade.py),,$(error make $@: the judge is not here, but in the course itself))
+
 .PHONY: grade
 grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
 grade: export LINK = $(CC)
 grade:
+	$(with_judge)
 	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
 	@$(call need,python3,python3)
 	@$(call need,nm,binutils)
@@ -95,6 +99,7 @@ grade:
 grade-tools: build/judge-emulated build/common/labs/wire.o $(STEPS:%=build/common/labs/guest-step%.o)
 
 autograder:
+	$(with_judge)
 	$(if $(LAB),,$(error make autograder: say which lab: LAB=07))
 	@$(call need,python3,python3)
 	@python3 common/labs/gradescope.py zip '$(LAB)' $(if $(SECRET),--secret '$(SECRET)') \
