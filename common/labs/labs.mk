@@ -76,8 +76,7 @@ build/common/labs/guest-step%.o: common/labs/guest.c build/host-flags
 
 # make grade SUBMISSIONS=folder LAB=07. Machine code is of use to a GPU alone.
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
-GRADED_FOR := $(if $(GPU_HERE),$(foreach a,$(ARCHITECTURES),-gencode 'arch=compute_$a$(comma)code=[sm_$a$(comma)compute_$a]'), \
-	-gencode arch=compute_80$(comma)code=compute_80)
+GRADED_FOR := $(if $(GPU_HERE),$(call gencode,/dev/null),-gencode arch=compute_80$(comma)code=compute_80)
 GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
 	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
 
