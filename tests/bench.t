@@ -108,8 +108,28 @@ def check_bench():
     _, calls = run("bench", "64 96", "01", "02")
     tap.ok(len(calls) == 3 and all(call.startswith("step01") for call in calls), "and so is what another GPU has run", calls)
     _, calls = run("bench", "64", "01", "02", clocks="locked")
-    tap.ok(len(calls) == 4 and {row["clocks"] for row in records("bench-locked")} == {"locked"}
-           and {row["clocks"] for row in records("bench")} == {"unlocked"}, "and other clocks, in a file of their own", calls)  # fmt: skip
+    tap.ok(len(calls) == 4 and {row["clocks"] for row in records("locked/bench")} == {"locked"}
+           and {row["clocks"] for row in records("bench")} == {"unlocked"}, "and other clocks, in a folder of their own", calls)  # fmt: skip
+
+
+def set_clock(path, mhz):
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = [{**row, "sm_clock_mhz": mhz} for row in csv.DictReader(file)]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, rows[0])
+        out.writeheader()
+        out.writerows(rows)
+
+
+def check_locked():
+    first, *others = run_files("bench-*-locked-*")
+    for path in others:
+        set_clock(path, 1400)
+    for mhz, complains in ((1395, False), (1300, True)):
+        set_clock(first, mhz)
+        result, _ = run("bench", "64", "01", "02", clocks="locked")
+        tap.ok(result.returncode == 0 and ("CLOCKS=locked, but" in result.stderr) == complains,
+               f"locked clocks of {mhz} and 1400 MHz: {'not believed' if complains else 'near enough'}", result.stderr)  # fmt: skip
 
 
 def check_sweep():
@@ -199,6 +219,7 @@ with tempfile.TemporaryDirectory() as folder:
     write_step("01")
     write_step("02")
     check_bench()
+    check_locked()
     check_sweep()
     check_ends()
     check_messages()
