@@ -196,7 +196,8 @@ static bool add_with(struct addition *sum, const char *grid, unsigned blocks, fl
     print_measured(13, 1, 100 * rate / peak_bandwidth());
     putchar('\n');
     if (wrong > 0)
-        complain("add: %lld of %lld elements are wrong", (long long)wrong, (long long)sum->n);
+        complain("add, grid of %u: %lld of %lld elements are wrong", blocks, (long long)wrong,
+                 (long long)sum->n);
     return wrong == 0;
 }
 

@@ -71,7 +71,8 @@ def value(number):
 
 def reached(wanted):
     """What the course's steps count and reach, for a check that does not have them."""
-    lines = ["# What the course's own steps count (questions of the predictions) and reach on a GPU.\n", "step\tname\tvalue\n"]
+    lines = ["# What the course's own steps count (questions of the predictions) and reach on a GPU.\n"]
+    lines.append("step\tname\tvalue\n")
     for name in wanted.gaps:
         if name != "00":
             ratio = measured.median(measured.runs(name, "4096"), "ratio")
@@ -89,6 +90,9 @@ def filled(template, wanted, classroom, listed=""):
     for needed, field in ((1, "@STEPS?(?:_HERE)?@"), (2, "@GEMM@")):
         if len(kept) < needed:  # help without the lines, and the headings, of what is not there
             text = re.sub(rf"^##.*{field}.*\n", "", text, flags=re.MULTILINE)
+    if not wanted.programs:  # nothing is built
+        text = re.sub(r"^.*hint@LAB@.*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(r"^(?:The first|After a) check .*\n(?:.+\n)*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^## \w.*:\n##\n", "", text, flags=re.MULTILINE)
     steps_here = f"steps {kept[0]} to {kept[-1]}" if len(kept) > 1 else "step 00" if kept else "no step"
     fields = {
@@ -104,7 +108,8 @@ def filled(template, wanted, classroom, listed=""):
     }
     for field, words in fields.items():
         text = text.replace(field, words)
-    return text
+    text = re.sub(r"^(##   make )(\S+) +", lambda match: f"{match[1]}{match[2]:12} ", text, flags=re.MULTILINE)
+    return re.sub(r"^(\$ make.*?) +# ", lambda match: f"{match[1]:22}  # ", text, flags=re.MULTILINE)
 
 
 def listing(texts):
@@ -134,7 +139,8 @@ def contents(wanted, classroom=False):
         files[labs.path_of(name, "labs")] = labs.unsolved(name)
     files["docs/labs/handed/reached.tsv"] = reached(wanted)
     files["common/course.mk"] = re.sub(r"^##.*\n", "", read("Makefile"), flags=re.MULTILINE)
-    files["Makefile"], files[".gitignore"] = filled("Makefile", wanted, classroom), "/build/\n/step[0-9][0-9]\n__pycache__/\n"
+    files["Makefile"] = filled("Makefile", wanted, classroom)
+    files[".gitignore"] = "/build/\n/step[0-9][0-9]\n__pycache__/\n"
     texts = pages.Pages(wanted, files).all()
     files["README.md"] = filled("README.md", wanted, classroom, listing(texts))
     files.update(texts)
@@ -193,7 +199,7 @@ def planned(names):
     wanted = plan.Plan([labs.known(name) for name in names])
     hunts = [name for name in wanted.programs if name.endswith("-hunt")]
     if hunts and len(wanted.programs) > 1:
-        raise labs.Refusal(f"{hunts[0]} shows the whole step, and has to be handed out alone: {' '.join(wanted.programs)}")
+        raise labs.Refusal(f"{hunts[0]} shows the whole step: it has to be handed out alone")
     return wanted
 
 

@@ -37,8 +37,14 @@ def start(name, folder, force):
     print(f"{path} is yours.   Sheet: {labs.sheet(name)}   Check: make check{name}")
 
 
+def refuse_predictions(name):
+    if labs.is_prediction(name):
+        raise labs.Refusal(f"make check{name} explains each number that is not right")
+
+
 def hint(name, folder):
     """Which hint is next stands in a file beside the learner's."""
+    refuse_predictions(name)
     count_path = os.path.join(labs.ROOT, folder, f".hints{name}")
     given = int(steps.text(count_path)) if os.path.exists(count_path) else 0
     hints = labs.hints(name)
@@ -57,8 +63,7 @@ def hint(name, folder):
 
 def show_solution(name, folder):
     path = labs.path_of(name, folder)
-    if labs.is_prediction(name):
-        raise labs.Refusal(f"make check{name} explains each number that is not right")
+    refuse_predictions(name)
     if not os.path.exists(os.path.join(labs.ROOT, path)):
         raise labs.Refusal(f"{path} is not there: make lab{name} writes it")
     mine = steps.text(os.path.join(labs.ROOT, path)).splitlines()

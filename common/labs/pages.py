@@ -39,7 +39,7 @@ class Pages:
 
     def all(self):
         """{path: text} of the pages."""
-        return {name: self.page(name) for name in [*self.names, *self.sheets]}
+        return {name: self.page(name) for name in [*self.sheets, *self.names]}
 
     def page(self, path):
         text = BLOCK.sub(self.block, steps.text(os.path.join(labs.ROOT, path)))
@@ -70,8 +70,11 @@ class Pages:
 
     def nav(self, step):
         around = [(word, f"{int(step) + by:02}") for word, by in (("before", -1), ("next", 1))]
-        parts = [f"[{os.path.basename(self.source(step))}](../{self.source(step)})"] if self.source(step) else []
-        parts += [f"{word}: [{other}]({os.path.basename(chapter(other))})" for word, other in around if other in self.shown]
+        source = self.source(step)
+        parts = [f"[{os.path.basename(source)}](../{source})"] if source else []
+        for word, other in around:
+            if other in self.shown:
+                parts.append(f"{word}: [{other}]({os.path.basename(chapter(other))})")
         return " · ".join([*parts, "[what is here](../README.md)"])
 
     def source(self, step):
@@ -82,7 +85,8 @@ class Pages:
 
     def excerpt(self, step, name):
         """What is left of it in a step that is not here."""
-        match = re.search(rf"^ *// \[{name}\]\n(.*?)^ *// \[/{name}\]\n", self.shown.get(step, ""), re.DOTALL | re.MULTILINE)
+        anchored = rf"^ *// \[{name}\]\n(.*?)^ *// \[/{name}\]\n"
+        match = re.search(anchored, self.shown.get(step, ""), re.DOTALL | re.MULTILINE)
         if not match or self.plan.traces(match[1]):
             return LEFT_OUT
         source = self.source(step)
@@ -129,7 +133,8 @@ class Pages:
         kept = []
         for paragraph in text.split("\n\n"):
             goals = re.findall(r"`make\s+(?:lab|check)(\d\d\S*?)`", paragraph)
-            if all(goal in there for goal in goals):
+            of_gaps = "gaps stand" in paragraph or "three gaps" in paragraph
+            if all(goal in there for goal in goals) and (self.plan.gaps or not of_gaps):
                 kept.append(paragraph)
         return "\n\n".join(kept)
 

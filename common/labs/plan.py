@@ -37,10 +37,11 @@ class Plan:
     def __init__(self, names):
         self.programs = sorted({name for name in names if not labs.is_prediction(name)})
         self.gaps = [name for name in self.programs if len(name) == 2]
-        self.predictions = sorted({name for name in names if labs.is_prediction(name)} | {gap + "-predict" for gap in self.gaps})
+        asked = {name for name in names if labs.is_prediction(name)}
+        self.predictions = sorted(asked | {gap + "-predict" for gap in self.gaps})
         sources = steps.all_sources()
-        asked = [name[:2] for name in self.programs] or [max(self.predictions)[:2] + "+"]
-        self.kept = [step for step in sources if step < min(asked)]
+        first = min(name[:2] for name in self.programs) if self.programs else f"{int(max(self.predictions)[:2]) + 1:02}"
+        self.kept = [step for step in sources if step < first]
         self.last = max(name[:2] for name in [*self.programs, *self.predictions])
         self.public = {code for step in self.kept for code in code_of(steps.text(sources[step]))}
         self.secrets = {name: self.secrets_of(name) for name in self.programs}
@@ -67,7 +68,9 @@ class Plan:
         if step in self.gaps:
             return self.file_of(step)
         text = steps.text(steps.all_sources()[step])
-        return text if step in self.kept else self.with_gaps(re.sub(r"^ *// (?:lab: .*|end lab)\n", "", text, flags=re.M), step)
+        if step in self.kept:
+            return text
+        return self.with_gaps(re.sub(r"^ *// (?:lab: .*|end lab)\n", "", text, flags=re.MULTILINE), step)
 
     def with_gaps(self, text, step):
         """The text without what earlier labs ask for."""
@@ -106,18 +109,27 @@ def marked(text, lab, secrets, seen):
         statement = statement_at(lines, index)
         if told & set(statement):
             hints.update(dict.fromkeys(statement, hint))
-    out = []
+    for index, hint in found.items():  # barriers beside them
+        if bare(lines[index]).endswith(";") and {index - 1, index + 1} & set(hints):
+            hints.setdefault(index, hint)
+    out, known = [], {*secrets, *seen}
     for index, line in enumerate(lines):
         if index in hints and index - 1 not in hints:
             last = next(i for i in range(index, len(lines) + 1) if i not in hints)
-            number = sum(1 for piece in lines[index:last] if bare(piece))
-            hint = re.sub(r" \(about .*", "", hints[index])
             indent = " " * (len(line) - len(line.lstrip()))
-            out.append(f"{indent}// lab: as in lab {lab}: {hint} (about {number} line{'s' * (number > 1)})\n")
+            hint = re.sub(r" \(about .*", "", hints[index])
+            out.append(f"{indent}// lab: {told_again(code_of(''.join(lines[index:last])), lab, known, hint)}\n")
         out.append(line)
         if index in hints and index + 1 not in hints:
             out.append(f"{indent}// end lab\n")
     return "".join(out)
+
+
+def told_again(codes, lab, known, hint):
+    """What a gap asks for that an earlier lab has asked for: the same, or with a change."""
+    same = all(code in known or not re.search(r"\w{2}", code) for code in codes)
+    number = f"about {len(codes)} line{'s' * (len(codes) > 1)}"
+    return f"{'as' if same else 'much as'} in lab {lab}: {hint} ({number})"
 
 
 def statement_at(lines, index):
