@@ -29,7 +29,7 @@ $(filter check%,$(LAB_GOALS)): check%:
 handout classroom:
 	@$(call need,python3,python3)
 	+@MAKE='$(MAKE)' python3 common/labs/handout.py $(if $(filter classroom,$@),--classroom) \
-		$(if $(NAME),--name '$(NAME)') $(LABS)
+		$(if $(NAME),--name '$(NAME)') $(LABS:%='%')
 
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
