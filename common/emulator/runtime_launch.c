@@ -67,7 +67,7 @@ static cudaError_t check_launch(const struct function *function, dim3 grid, dim3
         return error;
     if (!stream_known(stream))
         return cudaErrorInvalidResourceHandle;
-    if ((int64_t)shared > function_dynamic_limit(function))
+    if (shared > (size_t)function_dynamic_limit(function))
         return cudaErrorInvalidValue;
     if ((max_threads > 0 && threads > max_threads) ||
         !device_has_registers(threads, function_registers(function)))
