@@ -62,6 +62,8 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make check07      judge it: correct, clean, counters, on a GPU speed
 ##   make hint07       the next of three hints
 ##   make solution07   what your file and the course's differ in
+##   make handout      labs as an archive for students: LABS="03 05"; build/handout
+##   make classroom    the same as a template for GitHub Classroom
 ##   make grade        a class: SUBMISSIONS=folder LAB=07 (SECRET=file JOBS=n OUT=folder SECONDS=n)
 ##   make autograder   a zip for Gradescope: LAB=07 (SECRET=file)
 ##

@@ -336,13 +336,13 @@ CHARTS = {"ladder": (ladder, 900, 380), "rate": (rate, 900, 460), "ratio": (rati
 
 # ------------------------------------------------------------------------------- SVG
 
-COLOUR = re.compile(r"""(stroke|fill|color) *= *['"](rgb\([ \d,]+\)|#\w+|black|gray)['"]""")
+COLOUR = re.compile(r"""(stroke|fill|color) *= *['"](rgb\([ \d,]+\)|#\w+|black)['"]""")
 
 
 def hexadecimal(colour):
     if colour.startswith("rgb"):
         return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour))
-    return {"black": light("ink"), "gray": light("rule")}.get(colour, colour.lower())
+    return light("ink") if colour == "black" else colour.lower()
 
 
 def readable(svg, title, words):

@@ -4,7 +4,7 @@ KIND says how. bench: each step at each of SIZES ("256 512"), as ./step07 -s 256
 at 4096. sweep: at SIZES FIRST:LAST:STEP, as ./step07 --sweep does. CLOCKS is what you have made of the
 GPU's clocks, locked or unlocked: NVML has no way to ask.
 
-FOLDER/KIND.csv (KIND-locked.csv) gets what the programs record, with two fields more: program, a digest
+FOLDER/KIND.csv (FOLDER/locked/KIND.csv) gets what the programs record, with two fields more: program, a digest
 of its bytes, and clocks. What is recorded of the same program, GPU, driver and clocks is not measured
 again, so that what was interrupted goes on: the records of every run are in FOLDER/runs.
 """
@@ -13,6 +13,7 @@ import csv
 import hashlib
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -132,7 +133,9 @@ class Bench:
 
     def write(self):
         """All records, in the order of steps and sizes."""
-        path = os.path.join(self.folder, self.kind + ("-locked" if self.clocks == "locked" else "") + ".csv")
+        folder = os.path.join(self.folder, "locked") if self.clocks == "locked" else self.folder
+        path = os.path.join(folder, self.kind + ".csv")
+        os.makedirs(folder, exist_ok=True)
         with open(path + ".new", "w", encoding="utf-8", newline="") as file:
             out = csv.DictWriter(file, next(iter(self.records.values())), lineterminator="\n")
             out.writeheader()
@@ -155,6 +158,7 @@ def main(folder, kind, sizes, clocks, *numbers):
     if bench.device is None:
         fail("needs a GPU: there is no CUDA device, and the emulator measures nothing", SKIPPED)
     bench.add_earlier()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     interrupted = False
     try:
         if kind == "bench":

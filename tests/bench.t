@@ -7,8 +7,10 @@ import glob
 import os
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
+import time
 
 import steps
 import tap
@@ -106,8 +108,28 @@ def check_bench():
     _, calls = run("bench", "64 96", "01", "02")
     tap.ok(len(calls) == 3 and all(call.startswith("step01") for call in calls), "and so is what another GPU has run", calls)
     _, calls = run("bench", "64", "01", "02", clocks="locked")
-    tap.ok(len(calls) == 4 and {row["clocks"] for row in records("bench-locked")} == {"locked"}
-           and {row["clocks"] for row in records("bench")} == {"unlocked"}, "and other clocks, in a file of their own", calls)  # fmt: skip
+    tap.ok(len(calls) == 4 and {row["clocks"] for row in records("locked/bench")} == {"locked"}
+           and {row["clocks"] for row in records("bench")} == {"unlocked"}, "and other clocks, in a folder of their own", calls)  # fmt: skip
+
+
+def set_clock(path, mhz):
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = [{**row, "sm_clock_mhz": mhz} for row in csv.DictReader(file)]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, rows[0])
+        out.writeheader()
+        out.writerows(rows)
+
+
+def check_locked():
+    first, *others = run_files("bench-*-locked-*")
+    for path in others:
+        set_clock(path, 1400)
+    for mhz, complains in ((1395, False), (1300, True)):
+        set_clock(first, mhz)
+        result, _ = run("bench", "64", "01", "02", clocks="locked")
+        tap.ok(result.returncode == 0 and ("CLOCKS=locked, but" in result.stderr) == complains,
+               f"locked clocks of {mhz} and 1400 MHz: {'not believed' if complains else 'near enough'}", result.stderr)  # fmt: skip
 
 
 def check_sweep():
@@ -128,6 +150,19 @@ def check_sweep():
     tap.ok(calls == ["step01 --sweep 64:64:32", "step01 --sweep 160:160:32"], "half a header is nothing", calls)
 
 
+def check_terminated():
+    """What a limit on the time does, timeout's for example, in the middle of a step."""
+    write_step("07")
+    command = [sys.executable, BENCH, "out", "sweep", "64:6400:32", "unlocked", "07"]
+    with subprocess.Popen(command, cwd=folder, env=environment(**TIMES), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as bench:
+        while bench.poll() is None and not any(steps.text(path).count("\n") > 2 for path in run_files("sweep-07-*")):
+            time.sleep(0.05)
+        bench.terminate()
+        complaint = bench.communicate()[1]
+    tap.ok(bench.returncode == INTERRUPTED and complaint.endswith("bench: interrupted: make sweep goes on from here\n")
+           and len(records("sweep")) >= 2, "SIGTERM keeps what was measured, too", complaint)  # fmt: skip
+
+
 def check_ends():
     write_step("03")
     result, calls = run("sweep", "64:192:32", "03", FAKE_SIGNAL=f"150:{int(signal.SIGINT)}")
@@ -137,6 +172,7 @@ def check_ends():
     result, calls = run("sweep", "64:192:32", "03")
     tap.ok(result.returncode == 0 and calls == [f"step03 --sweep {64 + 32 * there}:192:32"] and len(records("sweep")) == 5,
            "and the next run goes on from there", calls)  # fmt: skip
+    check_terminated()
     write_step("04", mutant="dropped_last_k")
     result, calls = run("bench", "64", "04", "03")
     tap.ok(result.returncode == 1 and "./step04 -s 64" in result.stderr and "step03 -s 64" in calls and "1 runs failed" in result.stderr
@@ -165,6 +201,17 @@ def check_messages():
     tap.ok(one_line(result, SKIPPED, "needs a GPU"), "without a GPU it says that it needs one", result.stderr)
 
 
+def check_make():
+    """As a person calls it, where there is no GPU."""
+    if "emulated" not in tap.run(["./step01", "--list"]).stdout:
+        tap.skip("make bench and make sweep without a GPU", "there is one")
+        return
+    for target in ("bench", "sweep"):
+        result = tap.make("-s", target)
+        tap.ok(result.returncode and "bench: needs a GPU" in result.stderr and result.stderr.count("bench:") == 1,
+               f"make {target} without a GPU says that it needs one", result.stderr)  # fmt: skip
+
+
 if not os.path.exists(MUTANTS):
     tap.skip_all("build/tests/mutants is not built (make test builds it)")
 with tempfile.TemporaryDirectory() as folder:
@@ -172,7 +219,9 @@ with tempfile.TemporaryDirectory() as folder:
     write_step("01")
     write_step("02")
     check_bench()
+    check_locked()
     check_sweep()
     check_ends()
     check_messages()
+check_make()
 tap.finish()

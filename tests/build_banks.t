@@ -19,10 +19,10 @@ import listings  # noqa: E402
 # main loop, the registers read from (even, odd) banks:
 #   R8: all of R2, R3 and R8                                                          (2, 1)
 #   R9: R2 is at hand, as it is in its place again; R5 and R9                         (0, 2)
-#   R10: R4, R6 and R10                                                               (3, 0)
-#   R11: R4 and R6 are at hand; R11                                                   (0, 1)
-#   R12: R14; a constant is no register, nor is RZ                                    (1, 0)
-#   R13: R16 and R13; R6 is still at hand, as nothing even was read in its place      (1, 1)
+#   R10: R2, which was at hand once and was not marked again; R6 and R10              (3, 0)
+#   R11: R2 and R6 are at hand; R11                                                   (0, 1)
+#   R12: R14 and R15; a constant is no register                                       (1, 1)
+#   R13: R16; R6 is still at hand, as R15 is of the other bank; RZ is no register     (1, 0)
 LISTING = """
 code for sm_90
         Function : _ZN37_INTERNAL_d2_01_naive_cu_1a10step_sgemmE5sgemm
@@ -32,16 +32,16 @@ code for sm_90
         /*0030*/                   FFMA R8, R2.reuse, R3.reuse, R8 ;
         /*0040*/                   LDS.U.128 R20, [R0+0x10] ;
         /*0050*/                   FFMA R9, R2, R5, R9 ;
-        /*0060*/               @P0 FFMA R10, R4.reuse, R6.reuse, R10 ;
-        /*0070*/                   FFMA R11, R4, R6.reuse, R11 ;
-        /*0080*/                   FFMA R12, R14, c[0x0][0x160], RZ ;
-        /*0090*/                   FFMA R13, -R16, R6, R13 ;
+        /*0060*/               @P0 FFMA R10, R2.reuse, R6.reuse, R10 ;
+        /*0070*/                   FFMA R11, R2, R6.reuse, R11 ;
+        /*0080*/                   FFMA R12, R14, R15, c[0x0][0x160] ;
+        /*0090*/                   FFMA R13, -R16, R6, RZ ;
         /*00a0*/              @!P1 BRA 0x20 ;
         /*00b0*/                   FFMA R17, R17, R18, RZ ;
         /*00c0*/               @P2 BRA 0x10 ;
         /*00d0*/                   EXIT ;
 """
-READS = [(2, 1), (0, 2), (3, 0), (0, 1), (1, 0), (1, 1)]
+READS = [(2, 1), (0, 2), (3, 0), (0, 1), (1, 1), (1, 0)]
 
 
 def equal(got, wanted, name):

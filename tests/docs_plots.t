@@ -69,6 +69,18 @@ def check_all(folder):
     tap.ok("step 07 0.894" in shown["sweep"][0], "sweep: geometric mean of 0.8 and 1.0", shown["sweep"][0])
 
 
+def check_data():
+    """What gnuplot gets is what the words say."""
+    results = plot.Results(RECORDS)
+    for chart, data in ((plot.rate, "$step02 << EOD\n1024 10.0\n4096 31.0\nEOD"), (plot.rate, "$cublas << EOD\n1024 34.0\n4096 50.0\nEOD"),
+                        (plot.ratio, "$step02 << EOD\n1024 0.3\n4096 0.62\nEOD"), (plot.ladder, "$rates << EOD\n0 5.0000\n1 31.0000\nEOD"),
+                        (plot.power, "$power << EOD\n0 550 600 9 80\n1 500 600 60 80\nEOD"),
+                        (plot.roofline, "$points << EOD\n0.2500 5.0000\n32.0000 31.0000\nEOD"),
+                        (plot.sweep, "$step10 << EOD\n1024 36.0\n1152 42.0\nEOD"), (plot.sweep, "$step10 << EOD\n1024 1.0\n1152 1.05\nEOD")):  # fmt: skip
+        script = chart(results)[2]
+        tap.ok(data in script, f"{chart.__name__}: {data.split()[0]}", f"{data}\nnot in\n{script}")
+
+
 def check_parts(folder):
     """What there are no records for is left out; nothing at all is an error."""
     part = os.path.join(folder, "part")
@@ -92,6 +104,7 @@ def check_parts(folder):
 
 
 check_colours()
+check_data()
 if not shutil.which("gnuplot"):
     tap.skip("the charts", "gnuplot is missing (package: gnuplot-nox)")
 else:

@@ -47,7 +47,30 @@ MISTAKES = {
     "leak_managed": r"leak: 1 allocation of 128 bytes never freed",
     "short_matrix": r"out of bounds: cublasSgemm's A of 80 bytes is not within an allocation: "
     r"0x1000000000000, .* of 64 bytes",
+    "unwritten_to_host": r"uninitialized: a copy to the host of 128 bytes that nobody has written, .*: 0x\w+, "
+    r"0 bytes into the allocation of 128 bytes",
     "unwritten_matrix": r"uninitialized: cublasSgemm reads A, of which nobody has written all",
+}
+
+# What it says to errors that nobody has asked for, before the end of the line.
+UNASKED = {
+    "too_many_threads": r'the launch of increment gave "invalid configuration argument" '
+    r"\(2048 threads a block, at most 1024\)",
+    "no_blocks": r'the launch of increment gave "invalid configuration argument" \(a grid of 0 x 1 x 1 blocks\)',
+    "too_much_shared": r'the launch of increment gave "invalid argument" \(100000 bytes of dynamic shared memory, '
+    r"at most 49152 unless cudaFuncSetAttribute allows more\)",
+    "over_bounds": r'the launch of bounded gave "too many resources requested for launch" '
+    r"\(256 threads a block, at most 128 by its __launch_bounds__\)",
+    "wrong_direction": r'cudaMemcpy gave "invalid argument" \(cudaMemcpyHostToDevice, and the destination 0x\w+ '
+    r"is no pointer to device memory\)",
+    "host_as_device": r'cudaMemcpy gave "invalid argument" \(cudaMemcpyDeviceToDevice, and the destination 0x\w+ '
+    r"is no pointer to device memory\)",
+    "too_many_bytes": r'cudaMemcpy gave "invalid argument" \(128 bytes, and the destination is an '
+    r"allocation of 32\)",
+    "freed_twice": r'cudaFree gave "invalid argument" \(0x\w+ has been freed before\)',
+    "fill_past_end": r'cudaMemset gave "invalid argument" \(128 bytes from byte 64 on, and the destination is an '
+    r"allocation of 128\)",
+    "first_of_two": r'cudaFree gave "invalid argument"',
 }
 
 # Templates of cuda_runtime.h.
@@ -125,6 +148,34 @@ def check_mistakes():
             f"with the checks off, {mistake} is as on a GPU",
             said(result),
         )
+
+
+def check_unasked():
+    ending = r", and nobody asked for it: check what calls return, and cudaGetLastError\(\) after a launch\n"
+    for mistake, message in UNASKED.items():
+        result = run("mistakes", mistake)
+        tap.ok(
+            result.returncode == 0 and re.fullmatch(f"mistakes: emulator: {message}.*{ending}", result.stderr),
+            f"{mistake} is told at the end",
+            f"wanted: {message}\n" + said(result),
+        )
+    result = run("mistakes", "failed_before_fault")
+    first = r'mistakes: emulator: cudaMalloc gave "out of memory" \(\d+ bytes, and \d+ are left\)'
+    tap.ok(
+        result.returncode == 4
+        and re.fullmatch(first + ending + "mistakes: emulator: out of bounds: .*\n", result.stderr),
+        "an error that nobody looks at is told before the fault that it leads to",
+        said(result),
+    )
+    for mistake, output in (("asked_for", "cudaErrorInvalidConfiguration\n"), ("partly_written_to_host", "")):
+        result = run("mistakes", mistake)
+        tap.ok(
+            result.returncode == 0 and result.stdout == output and result.stderr == "",
+            f"nothing is said to {mistake}",
+            said(result),
+        )
+    result = run("mistakes", "no_blocks", CHECKS="off")
+    tap.ok(result.returncode == 0 and result.stderr == "", "nor with the checks off", said(result))
 
 
 def by_case(lines):
@@ -213,6 +264,7 @@ def check_documentation():
 
 check_teaching()
 check_mistakes()
+check_unasked()
 check_errors()
 check_texts()
 check_documentation()

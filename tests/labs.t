@@ -223,7 +223,7 @@ def check_limits():
 
 
 def check_bad_input():
-    for arguments in (["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"]):
+    for arguments in (["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"], ["hint", "03-predict"]):
         result = lab(*arguments)
         tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, " ".join(arguments), result.stderr)
     result = judge("04", FOLDER + "/empty")

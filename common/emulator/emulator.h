@@ -33,6 +33,7 @@ struct emulator_settings {
     bool checks;         // false: only accesses outside every allocation are faults
     bool counters;       // count what kernels do
     int workers;         // threads that run blocks; 0: one for each core
+    bool own_program;    // emucc has built it: tell what helps to find its mistakes
     bool leaks_at_exit;  // look for leaks when the program exits, whatever the reason
     int figure_line;     // draw an access of this line of the source; 0: of none
     int vector_bits;     // 128, 256: no vector instructions wider than that; 0: the CPU's widest

@@ -212,6 +212,7 @@ __attribute__((constructor(102))) static void configure(int argc, char **argv)
     const char *const slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     if (argc > 0)
         emulator_settings.program = slash != NULL ? slash + 1 : argv[0];
+    emulator_settings.own_program = true;
     emulator_settings.capability = 0; // as the program has been built
     for (char **variable = environ; *variable != NULL; variable++)
         apply(*variable);

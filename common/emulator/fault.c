@@ -10,6 +10,7 @@
 #include "emulator.h"
 #include "launch.h"
 #include "memory.h"
+#include "unasked.h"
 #include "warp.h"
 
 enum {
@@ -43,6 +44,7 @@ void emulator_say(const char *format, ...)
 _Noreturn void emulator_fail(const char *format, ...)
 {
     va_list arguments;
+    unasked_tell();
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);

@@ -224,6 +224,16 @@ bool memory_valid(const struct allocation *allocation, uint64_t offset, uint64_t
     return true;
 }
 
+bool memory_any_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes)
+{
+    if (allocation->valid == NULL)
+        return true;
+    for (uint64_t i = offset; i < offset + bytes; i++)
+        if (allocation->valid[i / 8] >> i % 8 & 1)
+            return true;
+    return false;
+}
+
 void memory_mark(struct allocation *allocation, uint64_t offset, uint64_t bytes)
 {
     if (allocation->valid == NULL)

@@ -100,6 +100,9 @@ void memory_copy(uint64_t to, uint64_t from, uint64_t bytes); // copies what is 
 bool memory_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes);
 void memory_mark(struct allocation *allocation, uint64_t offset, uint64_t bytes);
 
+// Whether any of them has.
+bool memory_any_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes);
+
 // Calls `visit` for each live allocation, the oldest first.
 void memory_visit(void (*visit)(struct allocation *allocation, void *context), void *context);
 

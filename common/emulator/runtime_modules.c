@@ -12,6 +12,7 @@
 #include "parser.h"
 #include "runtime.h"
 #include "texture.h"
+#include "unasked.h"
 
 // A container that has been registered.
 struct image {
@@ -66,6 +67,8 @@ void emulator_check_leaks(void)
 // After an error a program need not give back anything.
 static void check_at_exit(void)
 {
+    if (!emulator_has_failed())
+        unasked_tell();
     if (emulator_settings.leaks_at_exit && !any_error() && !emulator_has_failed() && report_leaks())
         _Exit(EMULATOR_FAULT);
 }
@@ -127,7 +130,7 @@ void __cudaUnregisterFatBinary(void **handle)
 // Called before the host first touches a managed variable.
 char __cudaInitModule(void **handle)
 {
-    enter_runtime();
+    enter_runtime(__func__);
     const cudaError_t error = load((struct image *)(void *)handle);
     leave_runtime(error);
     return error == cudaSuccess ? 1 : 0;

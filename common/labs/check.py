@@ -287,6 +287,8 @@ def rate_on_gpu(name, program, folder):
 
 def check_program(name, folder):
     program = f"build/{folder}/step{name}"
+    if not os.path.exists(os.path.join(labs.ROOT, "build", "common", "emulator")):
+        print("  building the emulator, this once: a minute or two", flush=True)
     said = make(program + "-emulated", folder)
     if said is not None:
         errors = [line for line in said.splitlines() if re.search(r"\berror\b", line, re.I)]

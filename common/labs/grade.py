@@ -98,14 +98,29 @@ def errors_of(text, source):
     """The compiler's messages about the file itself: another one may be none of the student's business."""
     lines = [line[line.index(source) :] for line in text.splitlines() if source in line]
     own = [line for line in lines if re.match(re.escape(source) + r"\S*:? .*\berror\b", line)]
-    return own[0] if own else "it does not compile"
+    return own[0][:300] if own else "it does not compile"
 
 
-def check_includes(text, folder):
-    allowed = (folder + os.sep, os.path.join(labs.ROOT, "common") + os.sep, os.environ["TOOLKIT"] + os.sep, "/usr/")
-    for path in INCLUDED.findall(text):
-        if not os.path.realpath(os.path.join(labs.ROOT, path)).startswith(allowed):
-            raise Refused("it includes a file that is neither the course's nor the toolkit's")
+def included(text):
+    return [os.path.realpath(os.path.join(labs.ROOT, path)) for path in INCLUDED.findall(text)]
+
+
+def header_folders():
+    """Where the headers are that every step includes: the course's, the toolkit's, the compiler's."""
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        source = os.path.join(folder, "headers.cu")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write('#include "step.h"\n')
+        command = [*shlex.split(os.environ["COMPILE"]), "-Xcompiler", "-H", "-c", source, "-o", os.path.join(folder, "out")]
+        outcome = limits.run(command, labs.ROOT, environment(folder), COMPILING)
+    if outcome.status != 0:
+        raise labs.Refusal(f"the compiler does not work here: {outcome.err.splitlines()[-1]}")
+    return tuple({os.path.dirname(path) + os.sep for path in included(outcome.err)})
+
+
+def check_includes(text, folders):
+    if not all(path.startswith(folders) for path in included(text)):
+        raise Refused("it includes a file that is neither the course's nor the toolkit's")
 
 
 def symbols(path, folder):
@@ -156,6 +171,7 @@ class Grader:
         said = check.make(" ".join([*self.tools, *own]), "labs")
         if said is not None:
             raise labs.Refusal(f"the judge does not build: {said.splitlines()[-1]}")
+        self.folders = header_folders()
         functions = [name for name, kind in symbols(built(self.tools[1]), labs.ROOT) if kind == "T"]
         self.offered = HARMLESS.union(functions) - {"main"}
 
@@ -180,7 +196,7 @@ class Grader:
             file.write(content)
         command = [*shlex.split(os.environ["COMPILE"]), "-Xcompiler", "-H", "-c", source, "-o", goal]
         outcome = limits.run(command, labs.ROOT, environment(folder), COMPILING)
-        check_includes(outcome.err, folder)
+        check_includes(outcome.err, (*self.folders, folder + os.sep))
         if outcome.status < 0:
             raise Refused("the compiler did not end in time")
         if outcome.status != 0:
@@ -336,7 +352,7 @@ def grade_all(grader, everyone, out, jobs):
                 results[one.student] = result
                 print(f"{number:4} of {len(todo)}  {result['student'][:40]:40} {result['points']:3} of "
                       f"{result['possible']}", flush=True)  # fmt: skip
-        except BaseException:
+        except BaseException:  # KeyboardInterrupt, too
             limits.stop()
             pool.shutdown(cancel_futures=True)
             raise
@@ -376,7 +392,7 @@ def main(arguments):
         raise labs.Refusal(f"lab {lab} is a program of its own, which its author judges: make check{lab}")
     if not os.path.isdir(given.submissions):
         raise labs.Refusal(f"SUBMISSIONS={given.submissions}: there is no such folder")
-    out = os.path.abspath(given.out or os.path.join(labs.ROOT, "build", "grades", lab))
+    out = given.out or os.path.join("build", "grades", lab)
     os.makedirs(os.path.join(out, RESULTS), exist_ok=True)
     everyone = submissions.find(given.submissions, lab)
     if not everyone:
@@ -387,7 +403,7 @@ def main(arguments):
     ordered = [results[one.student] for one in everyone]
     write_summary(os.path.join(out, "summary.csv"), ordered)
     print_summary(ordered)
-    print(f"\n{os.path.relpath(out)}/summary.csv, and a file for each student in {os.path.relpath(out)}/{RESULTS}")
+    print(f"\n{out}/summary.csv, and a file for each student in {out}/{RESULTS}")
     return 0
 
 

@@ -88,8 +88,8 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 // What nvcc's code calls
 // ---------------------------------------------------------------------------
 
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names and
-// the types are nvcc's.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names
+// and the types are nvcc's.
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);

@@ -24,6 +24,13 @@ $(filter check%,$(LAB_GOALS)): check%:
 	@$(call need,python3,python3)
 	+@MAKE='$(MAKE)' python3 common/labs/check.py $* --folder '$(LAB_FOLDER)'
 
+# What students get: NAME=file instead of a name made of the labs.
+.PHONY: handout classroom
+handout classroom:
+	@$(call need,python3,python3)
+	+@MAKE='$(MAKE)' python3 common/labs/handout.py $(if $(filter classroom,$@),--classroom) \
+		$(if $(NAME),--name '$(NAME)') $(LABS)
+
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
 
@@ -77,7 +84,6 @@ GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(ori
 .PHONY: grade
 grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
 grade: export LINK = $(CC)
-grade: export TOOLKIT := $(TOOLKIT)
 grade:
 	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
 	@$(call need,python3,python3)

@@ -164,6 +164,102 @@ static void unwritten_matrix(void)
     cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, A, 4, A, 4, &zero, C, 4);
 }
 
+// Errors that nobody looks at ---------------------------------------------------------------------
+
+static __global__ __launch_bounds__(128) void bounded(int *data)
+{
+    data[threadIdx.x] = 1;
+}
+
+static void too_many_threads(void)
+{
+    increment<<<1, 2048>>>(NULL, 0);
+}
+
+static void no_blocks(void)
+{
+    increment<<<100 / 256, 256>>>(NULL, 0);
+}
+
+static void too_much_shared(void)
+{
+    increment<<<1, 32, 100000>>>(NULL, 0);
+}
+
+static void over_bounds(void)
+{
+    bounded<<<1, 256>>>(NULL);
+}
+
+static void wrong_direction(void)
+{
+    int host[32];
+    cudaMemcpy(host, device_memory(32), sizeof host, cudaMemcpyHostToDevice);
+}
+
+static void host_as_device(void)
+{
+    int host[32] = {0}, other[32];
+    cudaMemcpy(host, other, sizeof host, cudaMemcpyDeviceToDevice);
+}
+
+static void too_many_bytes(void)
+{
+    int host[32] = {0};
+    cudaMemcpy(device_memory(8), host, sizeof host, cudaMemcpyHostToDevice);
+}
+
+static void freed_twice(void)
+{
+    int *const data = device_memory(32);
+    cudaFree(data);
+    cudaFree(data);
+}
+
+static void fill_past_end(void)
+{
+    cudaMemset(device_memory(32) + 16, 0, 32 * sizeof(int));
+}
+
+static void failed_before_fault(void)
+{
+    int *data = NULL;
+    cudaMalloc(&data, (size_t)1 << 60);
+    increment<<<1, 32>>>(data, 32);
+    cudaDeviceSynchronize();
+}
+
+static void first_of_two(void)
+{
+    freed_twice();
+    no_blocks();
+}
+
+static void asked_for(void)
+{
+    freed_twice();
+    no_blocks();
+    printf("%s\n", cudaGetErrorName(cudaPeekAtLastError()));
+}
+
+// ------------------------------------------------------------------------------------------------
+
+static void unwritten_to_host(void)
+{
+    int *data, host[32];
+    cudaMalloc(&data, sizeof host);
+    cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost);
+}
+
+static void partly_written_to_host(void)
+{
+    int *data, host[32];
+    cudaMalloc(&data, sizeof host);
+    cudaMemset(data + 31, 0, 1);
+    cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost);
+    cudaFree(data);
+}
+
 static void trap(void)
 {
     stop<<<1, 1>>>();
@@ -208,6 +304,20 @@ static const struct {
     {"leak_managed", leak_managed},
     {"short_matrix", short_matrix},
     {"unwritten_matrix", unwritten_matrix},
+    {"too_many_threads", too_many_threads},
+    {"no_blocks", no_blocks},
+    {"too_much_shared", too_much_shared},
+    {"over_bounds", over_bounds},
+    {"wrong_direction", wrong_direction},
+    {"host_as_device", host_as_device},
+    {"too_many_bytes", too_many_bytes},
+    {"freed_twice", freed_twice},
+    {"fill_past_end", fill_past_end},
+    {"failed_before_fault", failed_before_fault},
+    {"first_of_two", first_of_two},
+    {"asked_for", asked_for},
+    {"unwritten_to_host", unwritten_to_host},
+    {"partly_written_to_host", partly_written_to_host},
     {"trap", trap},
     {"right", right},
 };
