@@ -54,6 +54,8 @@ CASES = {
         "written_shared": RIGHT,
         "unwritten_shared": r"uninitialized: reads shared memory .* 252 bytes into tile",
         "written_local": RIGHT,
+        "dynamic_shared": RIGHT,
+        "no_dynamic_shared": r"out of bounds: writes 4 bytes at .* \(the launch asked for no dynamic shared memory",
         "local_in_bounds": RIGHT,
         "local_past_end": r"out of bounds: writes 4 bytes at local address 0x14 of 20",
         "unwritten_local": r"uninitialized: reads local memory .* local address 0x3c",

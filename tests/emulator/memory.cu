@@ -49,6 +49,13 @@ static __global__ void local_fill(float *out, int written, int index)
     out[threadIdx.x] = array[(index + (int)threadIdx.x) & 15];
 }
 
+static __global__ void dynamic_fill(float *out)
+{
+    extern __shared__ float row[];
+    row[threadIdx.x] = 1;
+    out[threadIdx.x] = row[threadIdx.x];
+}
+
 // 20 bytes: the end of the array is not where the next one could begin.
 static __global__ void local_write(float *out, int index)
 {
@@ -209,6 +216,23 @@ static void written_local(void)
     cudaFree(out);
 }
 
+static void run_dynamic_fill(int bytes)
+{
+    float *out = numbers(32);
+    dynamic_fill<<<1, 32, bytes>>>(out);
+    cudaFree(out);
+}
+
+static void dynamic_shared(void)
+{
+    run_dynamic_fill(128);
+}
+
+static void no_dynamic_shared(void)
+{
+    run_dynamic_fill(0);
+}
+
 static void run_local_write(int index)
 {
     float *out = numbers(32);
@@ -312,6 +336,8 @@ static const struct test_case cases[] = {
     {"written_shared", written_shared},
     {"unwritten_shared", unwritten_shared},
     {"written_local", written_local},
+    {"dynamic_shared", dynamic_shared},
+    {"no_dynamic_shared", no_dynamic_shared},
     {"local_in_bounds", local_in_bounds},
     {"local_past_end", local_past_end},
     {"unwritten_local", unwritten_local},
