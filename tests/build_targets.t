@@ -13,7 +13,7 @@ import tap
 
 NO_DEVICE = 3
 MAKE = shutil.which("make")
-TARGETS = "help step07 all libsgemm examples test diff07 diffs ptx07 sass07 banks07 profile07 sanitize07 tune bench sweep plot matrix lint clean".split()
+TARGETS = "help step07 all libsgemm examples test diff07 diffs ptx07 sass07 banks07 profile07 sanitize07 lab07 check07 hint07 solution07 handout classroom grade autograder tune bench sweep plot matrix lint clean".split()
 
 
 def make(*arguments):

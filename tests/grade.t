@@ -46,6 +46,11 @@ def changed(*pairs):
     return text
 
 
+def topped(top):
+    """The step with something before all of its own."""
+    return changed((INCLUDE, INCLUDE + top))
+
+
 def first_in(function, statement, text=STEP):
     """With a statement at the beginning of a host function."""
     head = f"static cudaError_t {function}(const struct sgemm *problem, cudaStream_t stream)\n{{\n"
@@ -91,7 +96,7 @@ static cudaError_t launch"""),
         "",
     ),
     "prints-too": (
-        first_in("launch", '    printf("90 of 90 points\\n");\n', changed((INCLUDE, INCLUDE + "#include <stdio.h>\n"))),
+        first_in("launch", '    printf("90 of 90 points\\n");\n', topped("#include <stdio.h>\n")),
         90,
         "",
     ),
@@ -142,11 +147,13 @@ BROKEN = {
     "no-semicolon": (changed(("float sum = 0;", "float sum = 0")), 0, "error"),
     "no-cuda": ("int main(void) { return 0; }\n", 0, "main"),
     "bytes": (bytes(range(256)) * 4, 0, "error"),
-    "includes-zero": (changed((INCLUDE, INCLUDE + '#include "/dev/zero"\n')), 0, ""),
+    "includes-zero": (topped('#include "/dev/zero"\n'), 0, ""),
     "host-crash": (first_in("launch", "    *(volatile float *)problem->C = 0;\n"), 0, "crashed"),
     "host-hang": (first_in("launch", "    for (volatile int i = 0; i < 1; i = i)\n        ;\n"), 0, "every loop"),
-    "kernel-hang": (changed((LOOP, "    for (int64_t p = 0; p < INT64_MAX; p++)\n        sum = sum / 2 + problem.alpha;\n")), 0, "in time"),
-    "kernel-waits": (changed(("p < problem.k; p++", "problem.k > 0; p += 0")), 0, "deadlock"),
+    "kernel-hang": (
+        changed((LOOP, "    for (int64_t p = 0; p < INT64_MAX; p++)\n        sum = sum / 2 + problem.alpha;\n")),
+        0, "in time",
+    ),
     "kernel-prints": (
         changed((INCLUDE, INCLUDE + "#include <stdio.h>\n"),
                 (LOOP, '    for (volatile int i = 0; i < 1; i = i)\n        printf("90 of 90 points %d\\n", i);\n')),
@@ -176,14 +183,43 @@ HOST_PRODUCT = """    for (int64_t i = 0; i < p.m; i++)
 def assembly(number, *arguments):
     """A system call that asks no library: 57 forks, 60 ends, 2 opens."""
     call = f"    call({number}, {', '.join([*arguments, '0', '0', '0'][:3])});\n"
-    return first_in("launch", call, changed((INCLUDE, INCLUDE + SYSTEM_CALL)))
+    return first_in("launch", call, topped(SYSTEM_CALL))
 
 
 def calling(header, statement):
-    return first_in("launch", statement, changed((INCLUDE, INCLUDE + f"#include <{header}>\n")))
+    return first_in("launch", statement, topped(f"#include <{header}>\n"))
+
+
+def elsewhere(function, slot):
+    """All is done where nothing is counted or timed; the launch starts no kernel."""
+    return changed(
+        ("static cudaError_t launch(", "static cudaError_t work("),
+        ("const struct step step01", f"""static cudaError_t {function}(struct sgemm *problem)
+{{
+    return work(problem, NULL);
+}}
+
+static cudaError_t idle(const struct sgemm *problem, cudaStream_t stream)
+{{
+    return problem != NULL && stream == NULL ? cudaSuccess : cudaErrorInvalidValue;
+}}
+
+const struct step step01"""),
+        (".launch = launch", ".launch = idle"),
+        (slot, f"    .{function} = {function},\n"),
+    )  # fmt: skip
 
 
 DISHONEST = {
+    "copies-result": (
+        # At 64x64 the emulator puts what the harness allocates after C so many bytes behind it.
+        changed((LOOP, ""), ("    store(&problem.C[row * problem.ldc + col], problem.alpha, sum, problem.beta);\n",
+                             "    const float *c = &problem.C[row * problem.ldc + col];\n"
+                             "    store((float *)c, 0, sum, 0);\n    *(float *)c = *(c + 266240);\n")),
+        0, "WRONG at m=64 n=64 k=64 (exact",
+    ),
+    "works-in-prepare": (elsewhere("prepare", PREPARE), 0, "WRONG"),
+    "works-in-release": (elsewhere("release", RELEASE), 0, "WRONG"),
     "forged-output": (
         calling("stdio.h", '    puts("ok correct 50 of 50");\n    return cudaSuccess;\n'), 0, "WRONG",
     ),
@@ -210,17 +246,19 @@ DISHONEST = {
     ),
     "garbles-messages": (
         first_in("launch", "    static char rubbish[8192];\n    memset(rubbish, 255, 8192);\n"
-                 "    call(1, 3, (long)rubbish, 8192);\n", changed((INCLUDE, INCLUDE + "#include <string.h>\n" + SYSTEM_CALL))),
+                 "    call(1, 3, (long)rubbish, 8192);\n", topped("#include <string.h>\n" + SYSTEM_CALL)),
         0, "no request",
     ),
     "early-constructor": (
-        changed((INCLUDE, INCLUDE + SYSTEM_CALL + "__attribute__((constructor(101))) static void early(void)\n"
-                 '{\n    call(2, (long)"/tmp/forged", 65, 511);\n}\n\n')), 0, "did what it may not",
+        topped(SYSTEM_CALL + "__attribute__((constructor(101))) static void early(void)\n"
+               '{\n    call(2, (long)"/tmp/forged", 65, 511);\n}\n\n'), 0, "did what it may not",
     ),
     "own-prctl": (
-        changed((INCLUDE, INCLUDE + 'extern "C" int prctl(int option, ...)\n{\n    return option * 0;\n}\n\n')), 0, "defines prctl",
+        topped('extern "C" int prctl(int option, ...)\n{\n    return option * 0;\n}\n\n'), 0, "defines prctl",
     ),
-    "reads-secret": (calling("stdlib.h", '    if (getenv("SECRET"))\n        return cudaSuccess;\n'), 0, "wants getenv"),
+    "reads-secret": (
+        calling("stdlib.h", '    if (getenv("SECRET"))\n        return cudaSuccess;\n'), 0, "wants getenv",
+    ),
     "includes-secret": ("SECRET_PATH", 0, "includes a file"),
     "embeds-secret": ("SECRET_BYTES", 0, "holds the secret"),
 }  # fmt: skip
@@ -237,9 +275,9 @@ def write(path, content):
 def with_secret(content):
     path = os.path.join(scratch, "secret")
     if content == "SECRET_PATH":
-        return changed((INCLUDE, INCLUDE + f'#ifdef __CUDA_ARCH__\n#include "{path}"\n#endif\n'))
+        return topped(f'#ifdef __CUDA_ARCH__\n#include "{path}"\n#endif\n')
     if content == "SECRET_BYTES":
-        return changed((INCLUDE, INCLUDE + f'asm(".section .rodata\\n.incbin \\"{path}\\"\\n.text");\n'))
+        return topped(f'asm(".section .rodata\\n.incbin \\"{path}\\"\\n.text");\n')
     return content
 
 
@@ -264,12 +302,13 @@ def results(out="out"):
 def check_class():
     begun = time.time()
     result = grade(class_folder, f"SECRET={scratch}/secret")
-    tap.ok(result.returncode == 0 and not result.stderr.strip(), f"{len(EVERY)} submissions in {time.time() - begun:.0f} s",
-           result.stdout + result.stderr)  # fmt: skip
+    took = f"{len(EVERY)} submissions in {time.time() - begun:.0f} s"
+    tap.ok(result.returncode == 0 and not result.stderr.strip(), took, result.stdout + result.stderr)
     table = results()
     for name, (_, points, word) in EVERY.items():
         got = table.get(name, {"checks": [], "remark": ""})
-        tap.ok(got["checks"] and without_speed(got) == points and word in got["remark"], f"{name}: {points} of 90 {word}", json.dumps(got, indent=1))
+        good = got["checks"] and without_speed(got) == points and word in got["remark"]
+        tap.ok(good, f"{name}: {points} of 90 {word}", json.dumps(got, indent=1))
     rows = list(csv.DictReader(io.StringIO(steps.text(os.path.join(scratch, "out", "summary.csv")))))
     same = all(int(row["points"]) == table[row["student"]]["points"] for row in rows)
     tap.ok(same and [row["student"] for row in rows] == sorted(EVERY), "summary.csv says the same", rows)
@@ -294,7 +333,8 @@ def check_again():
     before = times()
     result = grade(class_folder, f"SECRET={scratch}/secret")
     after = times()
-    tap.ok(f"{len(EVERY) - 1} of {len(EVERY)} are graded already" in result.stdout, "all but one are kept", result.stdout)
+    kept = f"{len(EVERY) - 1} of {len(EVERY)} are graded already"
+    tap.ok(kept in result.stdout, "all but one are kept", result.stdout)
     tap.ok([name for name in after if before[name] != after[name]] == ["course.json"], "and the changed one is not")
     tap.ok(results()["course"]["points"] == 0, "but has a new result")
 
@@ -307,8 +347,16 @@ ODD = {
     "two-files/a.cu": (b"x", "2 .cu files"),
     "two-files/b.cu": (b"x", "2 .cu files"),
 }
-STRANGE = [b"$(touch x); 'a' b.cu", b"\xff\xfe.cu", b"=cmd.cu", b"-rf.cu", "\ud55c\uae00".encode() + b".cu", b"n" * 240 + b".cu",
-           b"new\nline.cu"]  # fmt: skip
+STRANGE = [b"$(touch x); 'a' b.cu", b"\xff\xfe.cu", b"=cmd.cu", b"-rf.cu", "\ud55c\uae00.cu".encode(),
+           b"n" * 240 + b".cu", b"new\nline.cu"]  # fmt: skip
+
+
+# By student, what is said of it.
+WORDS = {
+    "empty": "empty", "huge": "more than 1 MiB", "notes.txt": "neither", "two-files": "2 .cu files",
+    "nothing": "no step01.cu", "pipe": "no regular file", "link.cu": "a link", "linking": "a link",
+    "twice.cu": "same student", "twice": "error",
+}  # fmt: skip
 
 
 def hand_in_odd(folder):
@@ -333,9 +381,7 @@ def check_odd():
     table = results("odd-out")
     tap.ok(result.returncode == 0, "odd names and files are no reason to stop", result.stdout + result.stderr)
     tap.ok(len(table) == len(os.listdir(folder)), "each has its result", sorted(table))
-    for student, word in {"empty": "empty", "huge": "more than 1 MiB", "notes.txt": "neither", "two-files": "2 .cu files",
-                          "nothing": "no step01.cu", "pipe": "no regular file", "link.cu": "a link", "linking": "a link",
-                          "twice.cu": "same student", "twice": "error"}.items():  # fmt: skip
+    for student, word in WORDS.items():
         remark = table.get(student, {"remark": ""})["remark"]
         tap.ok(word in remark and "\n" not in remark, f"{student}: {word}", remark)
     names = [submissions.file_name(os.fsdecode(name[:-3])) for name in STRANGE]
@@ -343,7 +389,8 @@ def check_odd():
     tap.ok(plain and len(set(names)) == len(names), "plain names for results", names)
     summary = steps.text(os.path.join(scratch, "odd-out", "summary.csv"))
     tap.ok("\n'=cmd," in summary, "no formula for a spreadsheet", summary)
-    tap.ok(all(line.isprintable() for line in result.stdout.splitlines()), "what is printed can be printed", result.stdout)
+    printable = all(line.isprintable() for line in result.stdout.split("\n"))
+    tap.ok(printable, "what is printed can be printed", result.stdout)
 
 
 def check_secret():
@@ -357,7 +404,8 @@ def check_secret():
     for secret in ("secret", "other"):
         grade(folder, f"SECRET={scratch}/{secret}", out=f"{secret}-out")
     mine, other = results("secret-out")["unsolved"], results("other-out")["unsolved"]
-    tap.ok(pick(mine) == pick(table["unsolved"]) and mine["shapes"] != table["unsolved"]["shapes"], "same shapes, other inputs")
+    again = pick(mine) == pick(table["unsolved"]) and mine["shapes"] != table["unsolved"]["shapes"]
+    tap.ok(again, "same shapes, other inputs", mine["shapes"])
     tap.ok(pick(other) != pick(mine), "shapes differ by secret")
 
 
@@ -373,12 +421,14 @@ def check_interrupt():
     os.killpg(run.pid, signal.SIGINT)
     begun = time.time()
     _, said = run.communicate()
-    tap.ok(run.returncode != 0 and "what has been graded is kept" in said and "Traceback" not in said, "Ctrl-C says so", said)
+    told = "what has been graded is kept" in said and "Traceback" not in said
+    tap.ok(run.returncode != 0 and told, "Ctrl-C says so", said)
     tap.ok(time.time() - begun < 20, "at once")
     done = len(os.listdir(os.path.join(out, "results")))
     tap.ok(0 < done < 5, f"{done} of 5 are done", first)
     result = grade(folder, out="long-out")
-    tap.ok(f"{done} of 5 are graded already" in result.stdout and len(results("long-out")) == 5, "and it goes on", result.stdout)
+    went_on = f"{done} of 5 are graded already" in result.stdout and len(results("long-out")) == 5
+    tap.ok(went_on, "and it goes on", result.stdout)
 
 
 def check_other_labs():
@@ -413,8 +463,8 @@ GRADESCOPE_TEST = {
 }  # fmt: skip
 CLASSROOM = {"version": int, "status": str, "max_score": (int, float), "tests": list}
 CLASSROOM_TEST = {
-    "name": str, "status": str, "score": (int, float), "message": str, "test_code": str, "filename": str, "line_no": int,
-    "duration": (int, float),
+    "name": str, "status": str, "score": (int, float), "message": str, "test_code": str, "filename": str,
+    "line_no": int, "duration": (int, float),
 }  # fmt: skip
 VISIBLE = ("visible", "hidden", "after_due_date", "after_published")
 
@@ -425,31 +475,41 @@ def misfits(value, kinds):
     return wrong + sorted(set(value) - set(kinds))
 
 
+def misfits_of(value, kinds, test_kinds):
+    return misfits(value, kinds) + [misfit for test in value["tests"] for misfit in misfits(test, test_kinds)]
+
+
+def check_points(value, points):
+    """The points but those for speed, which only a GPU can give."""
+    got = sum(test["score"] for test in value["tests"] if test["name"] != "speed")
+    tap.ok(got == points, f"{points} points", value)
+
+
 def check_gradescope(value, points):
-    wrong = misfits(value, GRADESCOPE) + [misfit for test in value["tests"] for misfit in misfits(test, GRADESCOPE_TEST)]
+    wrong = misfits_of(value, GRADESCOPE, GRADESCOPE_TEST)
     words = all(test["status"] in ("passed", "failed") and test["visibility"] in VISIBLE for test in value["tests"])
     words = words and value["visibility"] in VISIBLE and value["stdout_visibility"] in VISIBLE
     words = words and value["output_format"] in ("text", "simple_format", "html", "md", "ansi")
     tap.ok(not wrong and words, "the fields of Gradescope's results.json", wrong or value)
     tap.ok(value["score"] == sum(test["score"] for test in value["tests"]), "the sum", value)
-    tap.ok(sum(test["score"] for test in value["tests"] if test["name"] != "speed") == points, f"{points} points", value)
+    check_points(value, points)
 
 
 def check_classroom(text, status, points):
     value = json.loads(base64.b64decode(text, validate=True))
-    wrong = misfits(value, CLASSROOM) + [misfit for test in value["tests"] for misfit in misfits(test, CLASSROOM_TEST)]
+    wrong = misfits_of(value, CLASSROOM, CLASSROOM_TEST)
     words = value["version"] == 1 and all(test["status"] in ("pass", "fail", "error") for test in value["tests"])
     tap.ok(not wrong and words and value["status"] == status, "the fields of GitHub Classroom's result", wrong or value)
-    tap.ok(sum(test["score"] for test in value["tests"] if test["name"] != "speed") == points, f"{points} points", value)
+    check_points(value, points)
 
 
 def check_formats():
-    for name, points, status in (("backwards", 90, "pass"), ("columns-first", 70, "fail"), ("no-semicolon", 0, "error")):
+    script = "common/labs/formats.py"
+    for name, points, status in (("backwards", 90, "pass"), ("columns-first", 70, "fail"), ("forks", 0, "error")):
         path = os.path.join(scratch, "out", "results", name + ".json")
-        said = tap.run(["python3", "common/labs/formats.py", "gradescope", path])
-        check_gradescope(json.loads(said.stdout), points)
-        check_classroom(tap.run(["python3", "common/labs/formats.py", "classroom", path]).stdout.strip(), status, points)
-    result = tap.run(["python3", "common/labs/formats.py", "classroom", "nothing.json"])
+        check_gradescope(json.loads(tap.run(["python3", script, "gradescope", path]).stdout), points)
+        check_classroom(tap.run(["python3", script, "classroom", path]).stdout.strip(), status, points)
+    result = tap.run(["python3", script, "classroom", "nothing.json"])
     tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, "no result: one line", result.stderr)
 
 
@@ -458,8 +518,8 @@ def check_classroom_command():
     for lab, status, points in (("01", "pass", 90), ("02", "error", 0)):
         result = tap.run(["python3", "common/labs/classroom.py", lab, "--folder", CLASS])
         last = result.stdout.splitlines()[-1]
-        tap.ok(result.returncode == 0 and last.startswith("result=") and result.stdout.count("\n") == 1, f"classroom.py {lab}",
-               result.stdout + result.stderr)  # fmt: skip
+        one_line = last.startswith("result=") and result.stdout.count("\n") == 1
+        tap.ok(result.returncode == 0 and one_line, f"classroom.py {lab}", result.stdout + result.stderr)
         check_classroom(last[len("result=") :], status, points)
 
 

@@ -3,7 +3,6 @@
 links and commands lead somewhere, and the same course gives the same bytes. The template for GitHub
 Classroom is a handout with a workflow."""
 
-import glob
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import tap
 sys.path.insert(0, os.path.join(steps.ROOT, "common", "labs"))
 import handout  # noqa: E402
 import labs  # noqa: E402
+import measured  # noqa: E402
 
 OUT = os.path.join(steps.ROOT, "build", "handout")
 SHORTEST = 12  # characters of a line that is looked for
@@ -39,8 +39,8 @@ def unpack(wanted, folder):
 
 def files_of(root):
     """{path: text} of everything in a folder."""
-    paths = glob.glob(os.path.join(root, "**"), recursive=True, include_hidden=True)
-    return {os.path.relpath(path, root): steps.text(path) for path in paths if os.path.isfile(path)}
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
+    return {os.path.relpath(path, root): steps.text(path) for path in paths}
 
 
 def plain(line):
@@ -161,6 +161,10 @@ def check_files(root):
         file.write("wavefronts_per_load = 2\nsectors_per_store = 16\n")
     result = tap.make("check05-predict", folder=root)
     tap.ok(result.returncode == 0 and "2 of 2 numbers" in result.stdout, "predictions, without the step", result.stdout)
+    script = "import sys; sys.path.insert(0, 'common/labs'); import check; print(*check.ratio_of_course('03'))"
+    said = tap.run(["python3", "-c", script], folder=root).stdout
+    ratio = measured.median(measured.runs("03", "4096"), "ratio")
+    tap.ok(said.startswith(f"{ratio:.6f}"[:7]) and "on an NVIDIA H200" in said, "and the ratio that the step reached", said)
 
 
 def check_pair(folder):

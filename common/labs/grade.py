@@ -14,6 +14,7 @@ import concurrent.futures
 import csv
 import hashlib
 import hmac
+import io
 import json
 import os
 import re
@@ -105,14 +106,19 @@ def included(text):
     return [os.path.realpath(os.path.join(labs.ROOT, path)) for path in INCLUDED.findall(text)]
 
 
+def compiled(source, goal, folder):
+    """What the compiler says, with the files that it includes."""
+    command = [*shlex.split(os.environ["COMPILE"]), "-Xcompiler", "-H", "-c", source, "-o", goal]
+    return limits.run(command, labs.ROOT, environment(folder), COMPILING)
+
+
 def header_folders():
     """Where the headers are that every step includes: the course's, the toolkit's, the compiler's."""
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         source = os.path.join(folder, "headers.cu")
         with open(source, "w", encoding="utf-8") as file:
             file.write('#include "step.h"\n')
-        command = [*shlex.split(os.environ["COMPILE"]), "-Xcompiler", "-H", "-c", source, "-o", os.path.join(folder, "out")]
-        outcome = limits.run(command, labs.ROOT, environment(folder), COMPILING)
+        outcome = compiled(source, os.path.join(folder, "headers.o"), folder)
     if outcome.status != 0:
         raise labs.Refusal(f"the compiler does not work here: {outcome.err.splitlines()[-1]}")
     return tuple({os.path.dirname(path) + os.sep for path in included(outcome.err)})
@@ -161,7 +167,8 @@ class Grader:
             check.counted(self.step, self.counts)
             self.tools = []
         else:
-            self.tools = ["build/judge-emulated", f"build/common/labs/guest-step{self.step}.o", "build/common/labs/wire.o"]
+            guest = f"build/common/labs/guest-step{self.step}.o"
+            self.tools = ["build/judge-emulated", guest, "build/common/labs/wire.o"]
             self.prepare()
         self.digest = self.rules()
 
@@ -194,8 +201,7 @@ class Grader:
         source, goal = (os.path.join(folder, f"step{self.lab}{suffix}") for suffix in (".cu", ".o"))
         with open(source, "wb") as file:
             file.write(content)
-        command = [*shlex.split(os.environ["COMPILE"]), "-Xcompiler", "-H", "-c", source, "-o", goal]
-        outcome = limits.run(command, labs.ROOT, environment(folder), COMPILING)
+        outcome = compiled(source, goal, folder)
         check_includes(outcome.err, (*self.folders, folder + os.sep))
         if outcome.status < 0:
             raise Refused("the compiler did not end in time")
@@ -276,7 +282,8 @@ def points(lab, findings, gpu):
          "text": findings[name].text, "advice": findings[name].advice}
         for name, (got, most) in scores.items()
     ]  # fmt: skip
-    return {"points": sum(c["points"] for c in checks), "possible": sum(c["possible"] for c in checks), "checks": checks}
+    sums = {key: sum(one[key] for one in checks) for key in ("points", "possible")}
+    return {**sums, "checks": checks}
 
 
 # ---------------------------------------------------------------------------- files and tables
@@ -316,11 +323,11 @@ def unspreadsheet(value):
 
 
 def write_summary(path, results):
-    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["student", "lab", "points", "possible", *COLUMNS, "status", "remark"])
-        writer.writerows([unspreadsheet(value) for value in row_of(result)] for result in results)
-    os.replace(file.name, path)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["student", "lab", "points", "possible", *COLUMNS, "status", "remark"])
+    writer.writerows([unspreadsheet(value) for value in row_of(result)] for result in results)
+    write_file(path, text.getvalue())
 
 
 def print_summary(results):

@@ -90,8 +90,9 @@ def filled(template, wanted, classroom, listed=""):
     for needed, field in ((1, "@STEPS?(?:_HERE)?@"), (2, "@GEMM@")):
         if len(kept) < needed:  # help without the lines, and the headings, of what is not there
             text = re.sub(rf"^##.*{field}.*\n", "", text, flags=re.MULTILINE)
-    if not wanted.programs:
+    if not wanted.programs:  # nothing is built
         text = re.sub(r"^.*hint@LAB@.*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(r"^(?:The first|After a) check .*\n(?:.+\n)*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^## \w.*:\n##\n", "", text, flags=re.MULTILINE)
     steps_here = f"steps {kept[0]} to {kept[-1]}" if len(kept) > 1 else "step 00" if kept else "no step"
     fields = {
@@ -107,7 +108,8 @@ def filled(template, wanted, classroom, listed=""):
     }
     for field, words in fields.items():
         text = text.replace(field, words)
-    return text
+    text = re.sub(r"^(##   make )(\S+) +", lambda match: f"{match[1]}{match[2]:12} ", text, flags=re.MULTILINE)
+    return re.sub(r"^(\$ make.*?) +# ", lambda match: f"{match[1]:22}  # ", text, flags=re.MULTILINE)
 
 
 def listing(texts):

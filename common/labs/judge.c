@@ -21,7 +21,7 @@
 #include "wire.h"
 
 enum {
-    HOST_SECONDS = 3,    // of CPU time, for all that the host code does
+    HOST_SECONDS = 2,    // of CPU time, for all that the host code does
     ANSWER_SECONDS = 60, // until it has to have answered: the machine may be busy
     MOST_DESCRIPTORS = 1024,
 };

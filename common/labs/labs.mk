@@ -29,7 +29,7 @@ $(filter check%,$(LAB_GOALS)): check%:
 handout classroom:
 	@$(call need,python3,python3)
 	+@MAKE='$(MAKE)' python3 common/labs/handout.py $(if $(filter classroom,$@),--classroom) \
-		$(if $(NAME),--name '$(NAME)') $(LABS)
+		$(if $(NAME),--name '$(NAME)') $(LABS:%='%')
 
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
@@ -76,15 +76,18 @@ build/common/labs/guest-step%.o: common/labs/guest.c build/host-flags
 
 # make grade SUBMISSIONS=folder LAB=07. Machine code is of use to a GPU alone.
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
-GRADED_FOR := $(if $(GPU_HERE),$(foreach a,$(ARCHITECTURES),-gencode 'arch=compute_$a$(comma)code=[sm_$a$(comma)compute_$a]'), \
-	-gencode arch=compute_80$(comma)code=compute_80)
+GRADED_FOR := $(if $(GPU_HERE),$(call gencode,/dev/null),-gencode arch=compute_80$(comma)code=compute_80)
 GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
 	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
+
+# A handout has no judge.
+with_judge = $(if $(wildcard common/labs/grade.py),,$(error make $@: the judge is not here, but in the course itself))
 
 .PHONY: grade
 grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
 grade: export LINK = $(CC)
 grade:
+	$(with_judge)
 	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
 	@$(call need,python3,python3)
 	@$(call need,nm,binutils)
@@ -95,6 +98,7 @@ grade:
 grade-tools: build/judge-emulated build/common/labs/wire.o $(STEPS:%=build/common/labs/guest-step%.o)
 
 autograder:
+	$(with_judge)
 	$(if $(LAB),,$(error make autograder: say which lab: LAB=07))
 	@$(call need,python3,python3)
 	@python3 common/labs/gradescope.py zip '$(LAB)' $(if $(SECRET),--secret '$(SECRET)') \

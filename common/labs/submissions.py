@@ -73,7 +73,7 @@ def _submission(folder, name, wanted):
 
 
 def find(folder, lab):
-    """One for each entry of the folder that does not begin with a dot, in order."""
+    """One for each entry of the folder that does not begin with a dot, in the order of the students."""
     wanted = os.path.basename(labs.path_of(lab, ""))
     found = {}
     for name in sorted(os.listdir(folder)):
@@ -83,4 +83,4 @@ def find(folder, lab):
         if one.student in found:
             one = Submission(name, one.file, problem=f"{found[one.student].file} is of the same student")
         found[one.student] = one
-    return list(found.values())
+    return [found[student] for student in sorted(found)]
