@@ -5,6 +5,7 @@ of them, mistakes between host and device, and the documentation's list of what 
 import glob
 import os
 import re
+import signal
 import subprocess
 
 import steps
@@ -44,7 +45,13 @@ MISTAKES = {
     "past_managed": r"out of bounds: reads 4 bytes at 0x\w+, 0 bytes past the end of the allocation "
     r"of 4096 bytes at \w+; .*block \(4,0,0\)",
     "host_past_managed": r"out of bounds: the program touches 0x\w+, 0 bytes past the end",
-    "leak_managed": r"leak: 1 allocation of 128 bytes never freed",
+    "leak_managed": r"leak: 1 allocation of 128 bytes never freed: 128 bytes at 0x\w+ of the program's 1st "
+    r"cudaMallocManaged\n",
+    "leak_second": r"leak: 2 allocations of 192 bytes never freed, the first: 64 bytes at 0x\w+ of the program's "
+    r"2nd cudaMalloc\n",
+    "kernel_malloc": r"unknown instruction: kernels cannot allocate memory here .*: use cudaMalloc before the launch; ",
+    "endless_round": r"deadlock: this loop does not end: nothing that it computes or reads changes any more; "
+    r"at .*mistakes.cu:\d+",
     "short_matrix": r"out of bounds: cublasSgemm's A of 80 bytes is not within an allocation: "
     r"0x1000000000000, .* of 64 bytes",
     "unwritten_to_host": r"uninitialized: a copy to the host of 128 bytes that nobody has written, .*: 0x\w+, "
@@ -178,6 +185,36 @@ def check_unasked():
     tap.ok(result.returncode == 0 and result.stderr == "", "nor with the checks off", said(result))
 
 
+def check_watch():
+    """A kernel that runs long says where it is, and so does Ctrl-C."""
+    program = subprocess.Popen([os.path.join(PROGRAMS, "mistakes"), "endless"], stderr=subprocess.PIPE, text=True)
+    seen = program.stderr.readline()
+    place = r" in count_to_seven after \d+ s: 0 of 1 blocks done; block \(0,0,0\) is at \S*mistakes.cu:\d+\n"
+    tap.ok(
+        re.fullmatch("mistakes: emulator: still" + place, seen),
+        "after 10 s a kernel tells where it is",
+        seen,
+    )
+    program.send_signal(signal.SIGINT)
+    rest = program.stderr.read()
+    tap.ok(
+        program.wait() == -signal.SIGINT and re.fullmatch("mistakes: emulator: interrupted" + place, rest),
+        "Ctrl-C tells where, and ends it",
+        f"exit {program.returncode}\n{rest}",
+    )
+    result = run("mistakes", "grid_sync", LEAKS="off")
+    tap.ok(
+        result.stdout == "cudaErrorLaunchFailure\n"
+        and re.match(
+            r"mistakes: emulator: trap: the kernel stopped itself \(grid.sync\(\) needs a launch by "
+            r"cudaLaunchCooperativeKernel\); ",
+            result.stderr,
+        ),
+        "grid.sync() in a launch that is not cooperative",
+        said(result),
+    )
+
+
 def by_case(lines):
     """{("launches", "launch <<<1, 1024>>>", 0): "cudaSuccess", ...}; the number tells cases of one name
     apart."""
@@ -265,6 +302,7 @@ def check_documentation():
 check_teaching()
 check_mistakes()
 check_unasked()
+check_watch()
 check_errors()
 check_texts()
 check_documentation()

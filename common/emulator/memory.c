@@ -93,6 +93,23 @@ struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes)
     return allocation;
 }
 
+void memory_made_by(struct allocation *allocation, const char *function)
+{
+    static struct {
+        const char *function;
+        int calls;
+    } makers[16];
+    const int most = sizeof makers / sizeof *makers;
+    int i = 0;
+    while (i < most && makers[i].function != NULL && strcmp(makers[i].function, function) != 0)
+        i++;
+    if (i == most)
+        return;
+    makers[i].function = function;
+    allocation->made_by = function;
+    allocation->number = ++makers[i].calls;
+}
+
 struct allocation *memory_register(void *host, uint64_t bytes)
 {
     return new_allocation(MEMORY_REGISTERED, (uint64_t)(uintptr_t)host, host, bytes);
@@ -327,18 +344,28 @@ uint64_t memory_used(void)
     return bytes;
 }
 
+static void describe_leak(const struct allocation *leak, char *out, size_t size)
+{
+    char maker[80] = "";
+    const int digit = leak->number / 10 % 10 == 1 ? 0 : leak->number % 10;
+    const char *const ending = digit == 1 ? "st" : digit == 2 ? "nd" : digit == 3 ? "rd" : "th";
+    if (leak->made_by != NULL)
+        snprintf(maker, sizeof maker, " of the program's %d%s %s", leak->number, ending,
+                 leak->made_by);
+    snprintf(out, size, "%s%s%llu bytes at 0x%llx%s", leak->name, leak->name[0] != '\0' ? ", " : "",
+             (unsigned long long)leak->bytes, (unsigned long long)leak->address, maker);
+}
+
 const char *memory_leaks(int *leaks, uint64_t *bytes)
 {
-    static char first[128];
+    static char first[256];
     for (int i = 0; i < count; i++) {
         const struct allocation *allocation = allocations[i];
         if (allocation->host == NULL || allocation->kind == MEMORY_VARIABLE ||
             allocation->kind == MEMORY_REGISTERED)
             continue;
         if (*leaks == 0)
-            snprintf(first, sizeof first, "%s%s%llu bytes at 0x%llx", allocation->name,
-                     allocation->name[0] != '\0' ? ", " : "", (unsigned long long)allocation->bytes,
-                     (unsigned long long)allocation->address);
+            describe_leak(allocation, first, sizeof first);
         *leaks += 1;
         *bytes += allocation->bytes;
     }

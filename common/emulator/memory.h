@@ -40,12 +40,17 @@ struct allocation {
     enum host_may host_may; // where the host shares it: what it may do now
     const char *taken_by;   // and who has restricted that
     char name[64];          // "" where nobody has named it
+    const char *made_by;    // the function that the program has called for it, or NULL
+    int number;             // of those calls: 1 is the first
 };
 
 // A new allocation of `bytes` > 0 bytes, but of a variable, every byte 0xff (a NaN). None
 // is valid in device memory; in memory that the host can write all count as written. At least
 // 512-byte aligned. NULL where the host's memory has run out.
 struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes);
+
+// The program has called this function, a name that lives on, for the new allocation.
+void memory_made_by(struct allocation *allocation, const char *function);
 
 // Lets kernels touch memory of the host's. It must not overlap with any live allocation.
 struct allocation *memory_register(void *host, uint64_t bytes);

@@ -15,7 +15,8 @@ static bool flags_within(unsigned flags, unsigned known)
     return (flags & ~known) == 0;
 }
 
-static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes, unsigned flags)
+static cudaError_t allocate(const char *function, void **pointer, enum memory_kind kind,
+                            size_t bytes, unsigned flags)
 {
     if (pointer == NULL)
         return cudaErrorInvalidValue;
@@ -30,6 +31,7 @@ static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes,
         return cudaErrorMemoryAllocation;
     watch_host();
     allocation->flags = flags;
+    memory_made_by(allocation, function);
     *pointer = pointer_to(allocation->address);
     return cudaSuccess;
 }
@@ -40,7 +42,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
     if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    return leave_runtime(allocate(pointer, MEMORY_DEVICE, bytes, 0));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_DEVICE, bytes, 0));
 }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
@@ -49,7 +51,7 @@ cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
-    return leave_runtime(allocate(pointer, MEMORY_DEVICE, bytes, 0));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_DEVICE, bytes, 0));
 }
 
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
@@ -58,7 +60,7 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
         return leave_runtime(cudaSuccess);
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return leave_runtime(cudaErrorInvalidValue);
-    return leave_runtime(allocate(pointer, MEMORY_MANAGED, bytes, flags));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_MANAGED, bytes, flags));
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
@@ -68,7 +70,7 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t 
     if (pitch == NULL)
         return leave_runtime(cudaErrorInvalidValue);
     *pitch = (width + PITCH - 1) / PITCH * PITCH;
-    return leave_runtime(allocate(pointer, MEMORY_DEVICE, *pitch * height, 0));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_DEVICE, *pitch * height, 0));
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent extent)
@@ -145,12 +147,15 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
     if (!flags_within(flags,
                       cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined))
         return leave_runtime(cudaErrorInvalidValue);
-    return leave_runtime(allocate(pointer, MEMORY_PINNED, bytes, flags | cudaHostAllocMapped));
+    return leave_runtime(
+        allocate(__func__, pointer, MEMORY_PINNED, bytes, flags | cudaHostAllocMapped));
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
-    return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+    if (!enter_runtime(__func__))
+        return leave_runtime(cudaSuccess);
+    return leave_runtime(allocate(__func__, pointer, MEMORY_PINNED, bytes, cudaHostAllocMapped));
 }
 
 cudaError_t cudaFreeHost(void *pointer)

@@ -49,8 +49,9 @@ static bool report_leaks(void)
     fflush(NULL);
     fprintf(stderr, "%s: emulator: leak: ", emulator_settings.program);
     if (count > 0)
-        fprintf(stderr, "%d allocation%s of %llu bytes never freed, the first is %s%s", count,
-                count > 1 ? "s" : "", (unsigned long long)bytes, name, textures > 0 ? "; " : "");
+        fprintf(stderr, "%d allocation%s of %llu bytes never freed%s %s%s", count,
+                count > 1 ? "s" : "", (unsigned long long)bytes, count > 1 ? ", the first:" : ":",
+                name, textures > 0 ? "; " : "");
     if (textures > 0)
         fprintf(stderr, "%d texture object%s never destroyed", textures, textures > 1 ? "s" : "");
     fputc('\n', stderr);

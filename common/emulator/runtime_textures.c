@@ -88,6 +88,7 @@ static cudaError_t allocate_array(cudaArray_t *array, const struct cudaChannelFo
     struct allocation *memory = memory_allocate(MEMORY_ARRAY, bytes);
     if (memory == NULL)
         return cudaErrorMemoryAllocation;
+    memory_made_by(memory, "cudaMallocArray");
     struct cudaArray *created = zeroed(1, sizeof *created);
     created->format = *format;
     created->extent = (struct cudaExtent){width, height, 0};

@@ -297,6 +297,8 @@ struct launch {
     int resident;                      // blocks that the GPU runs at a time
     int workers, stuck;                // threads that run blocks; those whose blocks all wait
     uint64_t next;                     // the next block's place in the schedule
+    uint64_t done;                     // blocks that have ended
+    int64_t begun, next_news;          // seconds: when it began, when to say that it still runs
     uint64_t failed;    // the place of the earliest block that failed; UINT64_MAX: none
     enum ending ending; // how that block ended
     char message[2048]; // and what there is to say about it

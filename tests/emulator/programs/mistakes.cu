@@ -1,6 +1,7 @@
 // Mistakes that beginners make between host and device, one for each name on the command line. The
 // emulator tells each in one line; a GPU tells some with an error code or a crash, others not at
 // all.
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -142,6 +143,14 @@ static void leak_managed(void)
     managed_memory(32);
 }
 
+static void leak_second(void)
+{
+    cudaFree(device_memory(8));
+    device_memory(16);
+    cudaFree(device_memory(8));
+    device_memory(32);
+}
+
 static void short_matrix(void)
 {
     const float one = 1, zero = 0;
@@ -260,6 +269,66 @@ static void partly_written_to_host(void)
     cudaFree(data);
 }
 
+// What the emulator has not, or sees no end of
+// -----------------------------------------------------
+
+static __global__ void allocate_in_kernel(int **out)
+{
+    *out = (int *)malloc(16);
+}
+
+static void kernel_malloc(void)
+{
+    int **out;
+    cudaMalloc(&out, sizeof *out);
+    allocate_in_kernel<<<1, 1>>>(out);
+    cudaDeviceSynchronize();
+}
+
+static __global__ void wait_for_grid(void)
+{
+    cooperative_groups::this_grid().sync();
+}
+
+static void grid_sync(void)
+{
+    wait_for_grid<<<2, 32>>>();
+    cudaDeviceSynchronize();
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+}
+
+static __global__ void count_to_seven(float *out)
+{
+    float x = 0;
+    int steps = 0;
+    for (; x != 7; steps++)
+        x += 0.3f; // which comes to stand at 8388608
+    *out = (float)steps;
+}
+
+static void endless(void)
+{
+    float *out;
+    cudaMalloc(&out, sizeof *out);
+    count_to_seven<<<1, 32>>>(out);
+    cudaDeviceSynchronize();
+    cudaFree(out);
+}
+
+static __global__ void store_for_ever(int *out)
+{
+    for (int i = 1; i != 0; i += 2)
+        *out = i;
+}
+
+static void endless_round(void)
+{
+    store_for_ever<<<1, 1>>>(device_memory(1));
+    cudaDeviceSynchronize();
+}
+
+// ------------------------------------------------------------------------------------------------
+
 static void trap(void)
 {
     stop<<<1, 1>>>();
@@ -302,6 +371,7 @@ static const struct {
     {"host_past_managed", host_past_managed},
     {"null_on_host", null_on_host},
     {"leak_managed", leak_managed},
+    {"leak_second", leak_second},
     {"short_matrix", short_matrix},
     {"unwritten_matrix", unwritten_matrix},
     {"too_many_threads", too_many_threads},
@@ -318,6 +388,10 @@ static const struct {
     {"asked_for", asked_for},
     {"unwritten_to_host", unwritten_to_host},
     {"partly_written_to_host", partly_written_to_host},
+    {"kernel_malloc", kernel_malloc},
+    {"grid_sync", grid_sync},
+    {"endless", endless},
+    {"endless_round", endless_round},
     {"trap", trap},
     {"right", right},
 };
