@@ -179,6 +179,8 @@ CASES = {
         "shared_flag_never_set": r"deadlock: .*shared_flag",
         "endless_loop": r"deadlock: .*bra again",
         "bounded_wait": RIGHT,
+        "block_scope": RIGHT,
+        "block_scope_between_blocks": r"race: changes what .* changed in block ",
     },
     "async": {
         "wait_and_barrier": RIGHT,

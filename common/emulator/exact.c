@@ -20,11 +20,11 @@ enum kind {
 struct note {
     uint64_t tag; // of the warp's lane 0, with the latest time of all
     uint32_t lanes;
-    uint32_t kind : 3, next : 29; // of the same granule, the latest first; 0: none
+    uint32_t kind : 3, block_only : 1, next : 28; // of the same granule, the latest first; 0: none
 };
 
 enum {
-    NEXT_MASK = 0x1fffffff,
+    NEXT_MASK = 0x0fffffff,
     MOST_NOTES = 32, // of a granule: of more, the latest ones are known
 };
 
@@ -43,6 +43,7 @@ struct access {
     enum kind kind;
     bool reads; // of an atomic, too
     bool sees;  // volatile: what others published comes before it, fence or not
+    bool block_only;
     struct notes *notes;
 };
 
@@ -183,6 +184,14 @@ static bool conflicts(enum kind earlier, enum kind now)
     return now == PLAIN_WRITE || (changes(now) && earlier == PLAIN_READ);
 }
 
+// Strong accesses of two blocks, of which one is strong for its own block only.
+static bool out_of_scope(const struct access *a, const struct note *note)
+{
+    const bool strong = note->kind != PLAIN_READ && (a->kind == STRONG_READ || changes(a->kind));
+    return a->v.global && strong && (changes(note->kind) || changes(a->kind)) &&
+           (note->block_only || a->block_only) && number_of(note->tag) != number_of(a->v.tag);
+}
+
 // Whether the note is of the same warp: of the same block is all of shared memory.
 static bool is_mine(const struct access *a, const struct note *note)
 {
@@ -199,7 +208,7 @@ static void check_notes(const struct access *a, const struct shadow *shadow, uin
     uint32_t left = lanes;
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         const struct note *note = &a->notes->list[i];
-        if (conflicts(note->kind, a->kind))
+        if (conflicts(note->kind, a->kind) || out_of_scope(a, note))
             require_order(a, note->kind == ATOMIC ? left : lanes, note->tag, note->lanes,
                           changes(note->kind) ? "changed" : "read", index);
         if (note->kind == ATOMIC && is_mine(a, note))
@@ -232,7 +241,7 @@ static void take_note(const struct access *a, struct shadow *shadow, uint32_t la
     int count = 0;
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         struct note *note = &a->notes->list[i];
-        if (note->kind == a->kind && is_mine(a, note)) {
+        if (note->kind == a->kind && note->block_only == a->block_only && is_mine(a, note)) {
             const bool forget = is_settled(a, note->tag) ||
                                 unordered_lane(a, note->tag, note->lanes, first_lane(lanes)) < 0;
             note->lanes = forget ? lanes : note->lanes | lanes;
@@ -251,6 +260,7 @@ static void take_note(const struct access *a, struct shadow *shadow, uint32_t la
     note->tag = tag;
     note->lanes = lanes;
     note->kind = a->kind;
+    note->block_only = a->block_only;
 }
 
 // One granule -----------------------------------------------------------------------------------
@@ -301,6 +311,7 @@ static struct access access_of(struct warp *warp, const struct instruction *inst
                        : (detail->strong ? STRONG_READ : PLAIN_READ),
         .reads = !detail->write || detail->atomic != ATOMIC_NONE,
         .sees = detail->is_volatile,
+        .block_only = detail->block_only,
         .notes = global ? warp->block->launch->notes : warp->block->notes,
     };
 }

@@ -537,6 +537,32 @@ static void bounded_wait(void)
     cudaFree(flag);
 }
 
+// Atomics of block scope are none for other blocks.
+static __global__ void count_in_block(unsigned *count)
+{
+    atomicAdd_block(count, 1);
+}
+
+static __global__ void count_in_own_block(unsigned *counts)
+{
+    atomicAdd_block(&counts[blockIdx.x], 1);
+}
+
+static void block_scope(void)
+{
+    unsigned *counts = zeros(4);
+    count_in_own_block<<<4, THREADS>>>(counts);
+    count_in_block<<<1, THREADS>>>(counts);
+    cudaFree(counts);
+}
+
+static void block_scope_between_blocks(void)
+{
+    unsigned *count = zeros(1);
+    count_in_block<<<4, THREADS>>>(count);
+    cudaFree(count);
+}
+
 static const struct test_case cases[] = {
     {"last_block", last_block},
     {"last_block_no_fence_before", last_block_no_fence_before},
@@ -569,6 +595,8 @@ static const struct test_case cases[] = {
     {"shared_flag_never_set", shared_flag_never_set},
     {"endless_loop", endless_loop},
     {"bounded_wait", bounded_wait},
+    {"block_scope", block_scope},
+    {"block_scope_between_blocks", block_scope_between_blocks},
     {NULL, NULL},
 };
 
