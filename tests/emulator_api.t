@@ -5,6 +5,7 @@ of them, mistakes between host and device, and the documentation's list of what 
 import glob
 import os
 import re
+import resource
 import signal
 import subprocess
 
@@ -157,6 +158,48 @@ def check_mistakes():
         )
 
 
+def processor_time():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def check_allocations():
+    before = processor_time()
+    result = run("allocations", "many", WORKERS="1")
+    seconds = processor_time() - before
+    tap.ok(
+        result.returncode == 0 and result.stdout == "cudaSuccess\n" and seconds < 4,
+        "many allocations cost no more each than few",
+        f"{seconds:.1f} s\n" + said(result),
+    )
+    before = processor_time()
+    result = run("allocations", "large")
+    seconds = processor_time() - before
+    said_before = "cudaSuccess\ncudaErrorMemoryAllocation\n1\n2\n"
+    tap.ok(
+        result.returncode == 4
+        and result.stdout == said_before
+        and "uninitialized: reads global memory" in result.stderr
+        and seconds < 4,
+        "of a large one only what is touched costs anything, and it is checked as any other",
+        f"{seconds:.1f} s\n" + said(result),
+    )
+    result = run("allocations", "large", CHECKS="off")
+    tap.ok(
+        result.returncode == 0 and result.stdout in (said_before + "nan\n", said_before + "-nan\n"),
+        "what nobody has written is a NaN",
+        said(result),
+    )
+    limit = "ulimit -v 10485760; exec build/tests/emulator/programs/allocations large"
+    result = tap.run(["sh", "-c", limit])
+    tap.ok(
+        result.returncode == 3
+        and re.fullmatch(r"allocations: emulator: out of host memory: \d+ bytes wanted\n", result.stderr),
+        "the host has not enough memory: one line, exit 3",
+        said(result),
+    )
+
+
 def check_unasked():
     ending = r", and nobody asked for it: check what calls return, and cudaGetLastError\(\) after a launch\n"
     for mistake, message in UNASKED.items():
@@ -301,6 +344,7 @@ def check_documentation():
 
 check_teaching()
 check_mistakes()
+check_allocations()
 check_unasked()
 check_watch()
 check_errors()

@@ -188,6 +188,8 @@ CASES = {
         "aligned_source": RIGHT,
         "misaligned_source": r"misaligned: a cp.async of 16 bytes",
         "unwritten_source": r"uninitialized: reads shared memory",
+        "source_overwritten": r"cp.async: the source of a copy of 4 bytes has changed before the wait for it: ",
+        "source_overwritten_after_wait": RIGHT,
     },
     "objects": {
         "texture_edges": RIGHT,

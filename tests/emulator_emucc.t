@@ -14,6 +14,7 @@ import tap
 
 EMUCC = os.path.join(steps.ROOT, "common", "emulator", "emucc")
 NOBODY = 65534
+MODELLED = "sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100 sm_120"
 
 MAIN = """
 #include <cstdio>
@@ -133,6 +134,7 @@ def check_building(folder):
 
 def check_messages(folder):
     write(folder, graph__cu=GRAPH, broken__cu="int main( {}\n", note__txt="", **{"a,b__cu": "int main() {}\n"})
+    write(folder, noise__o="no object, but a line of text\n", byte__o="x")
     cases = [
         ("no files", [], 2, r"which files\? \(emucc --help\)"),
         ("a file that is not there", ["none.cu"], 1, r"none.cu: there is no such file"),
@@ -145,6 +147,8 @@ def check_messages(folder):
         ("separate compilation", ["-rdc=true", "graph.cu"], 2, r"-rdc=true: device code of one file cannot call"),
         ("a stream for each thread", ["-default-stream", "per-thread", "graph.cu"], 2, r"-default-stream: the emulator has one"),
         ("what nvcc does", ["-ptx", "graph.cu"], 2, r"-ptx: emucc builds programs and objects, nvcc the rest"),
+        ("an object that is none", ["noise.o"], 1, r"noise.o: is no object file, or a damaged one"),
+        ("an object of one byte", ["graph.cu", "byte.o"], 1, r"byte.o: is no object file, or a damaged one"),
         ("a library of NVIDIA's", ["graph.cu", "-lcurand"], 1, r"-lcurand: of NVIDIA's libraries the emulator has"),
     ]
     for name, arguments, code, message in cases:
@@ -178,6 +182,13 @@ def check_messages(folder):
         "no nvcc: one line",
         said(result),
     )
+    result = tap.run(["/bin/bash", EMUCC, "graph.cu"], folder, environment(PATH="/nonexistent"))
+    tap.ok(
+        result.returncode == 1
+        and result.stderr == "emucc: awk is not in PATH: awk, sed and coreutils are needed\n",
+        "no tools at all: one line",
+        said(result),
+    )
     result = emucc("graph.cu", folder=folder, NVCC="/nonexistent/nvcc")
     tap.ok(
         result.returncode == 1 and result.stderr == "emucc: /nonexistent/nvcc does not run\n",
@@ -198,10 +209,14 @@ def check_settings(folder):
         ("SCHEDULE", "x", "a number, 0 or greater"),
         ("SHARED_BASE", "100", "bytes, a multiple of 128 up to 1048576"),
         ("CHECKS", "maybe", "on or off"),
-        ("GPU", "86", "a GPU, sm_75 or later, such as sm_86"),
+        ("GPU", "86", "a modelled GPU: " + MODELLED),
+        ("GPU", "sm_10", "a modelled GPU: " + MODELLED),
+        ("GPU", "sm_999", "a modelled GPU: " + MODELLED),
         ("WORKERS", "0", "threads, 1 to 64"),
         ("CHECK", "off", "there is no such setting (emucc --help lists them)"),
         ("FIGURE", "x.svg", "of which line? EMULATOR_LINE=N says so"),
+        ("FIGURE", "my program", "the name of a file that ends in .svg"),
+        ("JSON", "none/r.json", "No such file or directory"),
     ):
         result = tap.run(["./my program"], folder, environment(**{f"EMULATOR_{name}": value}))
         tap.ok(
@@ -222,6 +237,16 @@ def check_settings(folder):
     tap.ok(
         result.returncode == 0 and result.stderr == "" and all(map(os.path.exists, written)),
         "EMULATOR_JSON and EMULATOR_FIGURE write files",
+        said(result),
+    )
+    drawing = steps.text(written[1])
+    files["EMULATOR_LINE"] = "6"
+    result = tap.run(["./my program"], folder, environment(**files))
+    tap.ok(
+        result.returncode == 2
+        and result.stderr.startswith("my program: emulator: EMULATOR_FIGURE=r.svg: no load or store of line 6 ")
+        and steps.text(written[1]) == drawing,
+        "where nothing can be drawn, a file that was there stays",
         said(result),
     )
 

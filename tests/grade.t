@@ -249,6 +249,13 @@ DISHONEST = {
                  "    call(1, 3, (long)rubbish, 8192);\n", topped("#include <string.h>\n" + SYSTEM_CALL)),
         0, "no request",
     ),
+    "eats-memory": (
+        calling("stdlib.h", "    static void *volatile kept;\n    for (int i = 0; i < 4096; i++)\n"
+                "        kept = malloc(1 << 20);\n    (void)kept;\n"), 0, "1 MiB of memory",
+    ),
+    "runs-before-all": (
+        topped('asm(".type early, @gnu_indirect_function\\nearly: ret");\n'), 0, "defines early",
+    ),
     "early-constructor": (
         topped(SYSTEM_CALL + "__attribute__((constructor(101))) static void early(void)\n"
                '{\n    call(2, (long)"/tmp/forged", 65, 511);\n}\n\n'), 0, "did what it may not",

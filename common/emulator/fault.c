@@ -52,6 +52,13 @@ _Noreturn void emulator_fail(const char *format, ...)
     exit(EMULATOR_FAULT);
 }
 
+_Noreturn void out_of_memory(uint64_t bytes)
+{
+    emulator_say("out of host memory: %llu bytes wanted", (unsigned long long)bytes);
+    failed = true;
+    exit(EMULATOR_NO_MEMORY);
+}
+
 // Whether an address is a host's, and not a little outside what kernels may touch.
 static bool is_host_pointer(const struct allocation *near, uint64_t address)
 {

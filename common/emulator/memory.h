@@ -31,9 +31,11 @@ enum memory_use {
 struct allocation {
     enum memory_kind kind;
     uint64_t address, bytes;
-    uint64_t first, last;   // kernels may touch [first, last), device addresses
-    uint8_t *host;          // the bytes; NULL once freed
-    uint8_t *valid;         // one bit a byte, set once written; NULL where all have been
+    uint64_t first, last; // kernels may touch [first, last), device addresses
+    uint8_t *host;        // the bytes; NULL once freed
+    uint8_t *valid;       // one bit a byte, set once written; NULL where all have been
+    bool touched;         // by the kernel that is running; and what that has touched before this
+    struct allocation *next_touched;
     struct shadow *shadow;  // who touched it during this launch; NULL between launches
     unsigned flags;         // what the host asked for when it allocated this
     uint8_t used;           // enum memory_use

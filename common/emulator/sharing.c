@@ -36,16 +36,11 @@ void device_takes(struct allocation *allocation, bool written, const char *by)
 }
 
 // Pinned memory is not taken: a program may look there for what a kernel writes while it runs.
-static void take_used(struct allocation *allocation, void *kernel)
+void device_takes_used(struct allocation *allocation, const char *kernel)
 {
     if (allocation->used != 0 && allocation->kind != MEMORY_PINNED)
         device_takes(allocation, (allocation->used & USED_TO_WRITE) != 0, kernel);
     allocation->used = 0;
-}
-
-void device_takes_used(const char *kernel)
-{
-    memory_visit(take_used, (void *)kernel);
 }
 
 static void give_back(struct allocation *allocation, void *context)

@@ -292,6 +292,7 @@ struct launch {
     uint64_t shared_base;
     uint64_t schedule;
     bool checks;
+    struct allocation *touched;        // the allocations that the kernel has touched so far
     struct notes *notes;               // of sequential code: accesses to global memory
     struct publications *publications; // and what has been published there
     int resident;                      // blocks that the GPU runs at a time

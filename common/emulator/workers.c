@@ -62,7 +62,7 @@ static void *aligned(size_t bytes)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, ALIGNMENT, bytes + ALIGNMENT) != 0)
-        emulator_fail("out of host memory: %zu bytes wanted", bytes);
+        out_of_memory(bytes);
     memset(memory, 0xff, bytes);
     return memory;
 }
