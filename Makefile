@@ -109,7 +109,7 @@ NO_STEP := $(firstword $(filter-out diffs $(VERBS) step00 ptx00 sass00 \
 ifneq ($(NO_STEP),)
 $(error make $(NO_STEP): there is no step $(strip $(foreach verb,$(VERBS), \
 	$(patsubst $(verb)%,%,$(filter $(verb)%,$(NO_STEP))))): \
-	$(firstword $(STEPS)) to $(lastword $(STEPS)), two digits)
+	00 $(STEPS))
 endif
 
 # The tests' tools are asked for before anything is built.

@@ -392,5 +392,6 @@ void print_help(const char *program, const char *title)
     printf(
         "\nExit status\n"
         "  0 verified    1 a result is wrong    2 bad usage    77 this GPU cannot run this step\n"
-        "  3 an error of CUDA, memory, an output file or the clock    130 interrupted\n");
+        "  3 an error of CUDA, memory, an output file or the clock    130 interrupted\n"
+        "  4 the emulator has found a fault in the kernel\n");
 }

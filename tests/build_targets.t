@@ -167,7 +167,7 @@ def check_messages():
         result = make(target)
         tap.ok(
             result.returncode != 0 and result.stderr.count("\n") == 1
-            and f"there is no step {number}: 01 to " in result.stderr,
+            and f"there is no step {number}: 00 01 " in result.stderr,
             f"so is {target}, where steps have two digits",
             result.stderr,
         )  # fmt: skip

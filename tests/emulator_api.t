@@ -40,6 +40,7 @@ MISTAKES = {
     r"into the allocation of 128 bytes",
     "freed_device_on_host": r"use after free: the program touches 0x\w+ in the allocation of 128 bytes",
     "no_wait": r"race: the program touches memory that increment writes to, and has not waited",
+    "wait_for_no_event": r"race: the program touches memory that increment writes to, and has not waited",
     "no_wait_to_write": r"race: the program writes to memory that add reads, and has not waited",
     "no_wait_for_copy": r"race: the program touches memory that a copy writes to, and has not waited",
     "freed_managed": r"use after free: the program touches 0x\w+ in the allocation of 128 bytes",

@@ -24,7 +24,7 @@ U32, U64 = 2**32 - 1, 2**64 - 1
 
 
 def carry_cases():
-    """Sums and products of 128 bits, in words of 32 and 64."""
+    """Sums and products of 128 bits, in words of 32 and 64; and what the carry of a difference is."""
     wide = lambda low, high, size: high << size | low
     found = []
     for size, t in ((32, "u32"), (64, "u64")):
@@ -41,6 +41,14 @@ def carry_cases():
                              f"addc.cc.{t} {{d0}}, {{c}}, {{e}};", f"addc.{t} {{d1}}, 0, 0;"],
             [t, t], [t] * 4,
             lambda a, b, c, e, s=size, m=mask: ((c + e + (a + b >> s)) & m, c + e + (a + b >> s) >> s)))
+        # sm_90's machine code: a - b is a + ~b + 1, and the carry is that of this sum.
+        found.append(Case(
+            f"sub.cc.{t} then addc", [f"sub.cc.{t} {{d0}}, {{a}}, {{b}};", f"addc.{t} {{d1}}, 0, 0;"],
+            [t, t], [t] * 2, lambda a, b, m=mask: ((a - b) & m, int(a >= b))))
+        found.append(Case(
+            f"add.cc.{t} then subc", [f"add.cc.{t} {{d0}}, {{a}}, {{b}};", f"subc.{t} {{d1}}, {{a}}, {{b}};"],
+            [t, t], [t] * 2,
+            lambda a, b, s=size, m=mask: ((a + b) & m, (a - b - 1 + (a + b >> s)) & m)))
         for high in ("lo", "hi"):
             found.append(Case(
                 f"mad.{high}.cc.{t}", [f"mad.{high}.cc.{t} {{d0}}, {{a}}, {{b}}, {{c}};",
@@ -52,7 +60,7 @@ def carry_cases():
     found.append(Case(
         "madc.hi.cc.s32", ["add.cc.u32 {d0}, {c}, {e};", "madc.hi.cc.s32 {d0}, {a}, {b}, {c};",
                            "subc.s32 {d1}, {a}, {b};"], ["u32", "u32"], ["u32"] * 4,
-        lambda a, b, c, e: (lambda p: (p & U32, (a - b - (p >> 32)) & U32))(
+        lambda a, b, c, e: (lambda p: (p & U32, (a - b - 1 + (p >> 32)) & U32))(
             (signed(a, 32) * signed(b, 32) >> 32 & U32) + c + (c + e >> 32))))
     return found
 

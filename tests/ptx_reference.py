@@ -310,8 +310,10 @@ def converted(to, from_, mode, saturate, is_whole):
         if to in INTEGERS:
             size, is_signed = size_of(to), to[0] == "s"
             low, high = (-1 << (size - 1), (1 << (size - 1)) - 1) if is_signed else (0, (1 << size) - 1)
-            if not value.finite():
-                result = 0 if value.value == NAN else low if value.negative else high
+            if value.value == NAN:
+                result = (low or 1 << (size - 1)) if from_ == "f64" or size == 64 else 0
+            elif not value.finite():
+                result = low if value.negative else high
             else:
                 result = whole(value.value, mode) if from_ in FLOATS else value.value
             if saturate or from_ in FLOATS:

@@ -455,7 +455,10 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
                        uint64_t addresses[LANES])
 {
     const struct detail *detail = detail_of(warp, instruction);
-    const uint64_t bytes = warp->frame->top;
+    const struct frame *frame = warp->frame;
+    const uint64_t bytes = warp->block->launch->checks
+                               ? frame->local + frame->function->kernel->local_bytes
+                               : frame->top;
     uint8_t *at[LANES];
     fill_inactive(active, addresses);
     check_alignment(warp, instruction, active, addresses, detail->bytes);

@@ -76,8 +76,9 @@ MUTATIONS := $(patsubst %.cu,%,$(wildcard build/mutations/*.cu))
 .PHONY: mutations
 mutations: $(MUTATIONS)
 
+# What a deletion leaves without use is nothing to warn of.
 build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcompiler -Wno-unused-parameter -gencode arch=compute_80,code=compute_80 -c $< -o $@
 
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)

@@ -137,8 +137,11 @@ const char *describe_shared(const struct block *block, uint64_t address, char *o
     if (address >= end) {
         snprintf(out, size,
                  "shared address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of the "
-                 "block's %" PRIu64 " bytes at 0x%" PRIx64,
-                 address, address - end, block->shared_bytes, launch->shared_base);
+                 "block's %" PRIu64 " bytes at 0x%" PRIx64 "%s",
+                 address, address - end, block->shared_bytes, launch->shared_base,
+                 kernel->dynamic != NULL && launch->dynamic_bytes == 0
+                     ? " (the launch asked for no dynamic shared memory: its third argument)"
+                     : "");
         return out;
     }
     snprintf(out, size, "shared address 0x%" PRIx64, address);

@@ -92,7 +92,7 @@ static int blocks_per_sm(const struct function *function, int threads, size_t dy
 {
     const struct kernel *kernel = function->kernel;
     const int64_t shared = (int64_t)(kernel->shared_bytes + dynamic);
-    if ((int64_t)dynamic > function_dynamic_limit(function) ||
+    if (dynamic > (size_t)function_dynamic_limit(function) ||
         (kernel->max_threads > 0 && threads > kernel->max_threads))
         return 0;
     return device_blocks_per_sm(threads, function_registers(function), shared);

@@ -74,7 +74,7 @@ static cudaError_t check_launch(const struct function *function, dim3 grid, dim3
         return error;
     if (!stream_known(stream))
         return because(cudaErrorInvalidResourceHandle, "there is no such stream");
-    if ((int64_t)shared > function_dynamic_limit(function))
+    if (shared > (size_t)function_dynamic_limit(function))
         return because(cudaErrorInvalidValue,
                        "%zu bytes of dynamic shared memory, at most %lld unless "
                        "cudaFuncSetAttribute allows more",

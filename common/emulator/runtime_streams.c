@@ -246,12 +246,16 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return leave_runtime(cudaSuccess);
 }
 
+// With an event that nobody has recorded there is nothing to wait for.
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    device_gives_back();
-    return leave_runtime(event_known(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    if (!event_known(event))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    if (event->recorded)
+        device_gives_back();
+    return leave_runtime(cudaSuccess);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

@@ -101,6 +101,17 @@ static void no_wait_to_write(void)
     cudaFree(out);
 }
 
+static void wait_for_no_event(void)
+{
+    int *const data = managed_memory(32);
+    cudaEvent_t event;
+    cudaEventCreate(&event);
+    increment<<<1, 32>>>(data, 32);
+    cudaEventSynchronize(event); // nobody has recorded it
+    printf("%d\n", data[0]);
+    cudaFree(data);
+}
+
 static void no_wait_for_copy(void)
 {
     int *const pinned = pinned_memory(32), *const data = device_memory(32);
@@ -365,6 +376,7 @@ static const struct {
     {"freed_device_on_host", freed_device_on_host},
     {"no_wait", no_wait},
     {"no_wait_to_write", no_wait_to_write},
+    {"wait_for_no_event", wait_for_no_event},
     {"no_wait_for_copy", no_wait_for_copy},
     {"freed_managed", freed_managed},
     {"past_managed", past_managed},
