@@ -539,6 +539,14 @@ def unpack(archive, folder):
             os.utime(path, (0, 0))
 
 
+def share_objects(here, there):
+    """What is built of the harness and the emulator, and with which flags: it need not be built again."""
+    shutil.copytree(os.path.join(here, "common"), os.path.join(there, "common"), copy_function=shutil.copy2)
+    for entry in os.scandir(here):
+        if entry.is_file():
+            shutil.copy2(entry.path, there)
+
+
 def check_autograder():
     """The zip that Gradescope gets, run as it runs there, in a folder of its own."""
     archive, root = os.path.join(scratch, "a.zip"), os.path.join(scratch, "autograder")
@@ -554,7 +562,7 @@ def check_autograder():
     write(os.path.join(root, "submission_metadata.json"), json.dumps({"users": [{"email": "a@b.c", "name": "A"}]}))
     os.makedirs(os.path.join(root, "results"))
     course = os.path.join(root, "source", "course")
-    shutil.copytree(os.path.join(steps.ROOT, "build"), os.path.join(course, "build"), copy_function=shutil.copy2)
+    share_objects(os.path.join(steps.ROOT, "build"), os.path.join(course, "build"))
     result = tap.run(["python3", "common/labs/gradescope.py", "run", "--root", root], folder=course)
     tap.ok(result.returncode == 0, "it grades a submission", result.stdout + result.stderr)
     check_gradescope(json.loads(steps.text(os.path.join(root, "results", "results.json"))), 90)
