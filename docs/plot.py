@@ -16,6 +16,7 @@ from html import escape
 import measured
 import steps
 import topics
+from svg import COLOURS as FIGURE_COLOURS
 
 MAIN_SIZE = 4096
 ROUND = 128  # sizes that are no multiple are not on a line with the others
@@ -23,9 +24,7 @@ NO_TILE = 0.25  # FLOP a byte of a kernel that reads 8 bytes from global memory 
 
 # The colours that the scripts use, (light, dark).
 COLOURS = {
-    "paper": ("#ffffff", "#0d1117"),
-    "ink": ("#1f2328", "#e6edf3"),
-    "faint": ("#656d76", "#9198a1"),
+    **{name: FIGURE_COLOURS[name] for name in ("paper", "ink", "faint")},
     "rule": ("#d0d7de", "#30363d"),
     "cublas": ("#4c7a00", "#76b900"),
     "on bar": ("#fffffe", "#fffffe"),

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "device.h"
+#include "nvcc.h"
 #include "runtime.h"
 
 // What <<<...>>> leaves for the stub that it calls.
@@ -19,8 +20,6 @@ static _Thread_local struct configuration configurations[NESTED_LAUNCHES];
 static _Thread_local int configuration_count;
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*): the names are nvcc's.
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
-cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(struct function **kernel, const void *host);
 cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t stream);

@@ -9,6 +9,7 @@
 #include "fatbin.h"
 #include "fault.h"
 #include "memory.h"
+#include "nvcc.h"
 #include "parser.h"
 #include "runtime.h"
 #include "texture.h"
@@ -84,29 +85,12 @@ __attribute__((constructor(101))) static void register_check(void)
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names
 // and the types are nvcc's.
-void **__cudaRegisterFatBinary(void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-char __cudaInitModule(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int thread_limit, uint3 *thread, uint3 *block, dim3 *block_size,
-                            dim3 *grid_size, int *warp_size);
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
-                       size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
-                              int external, size_t size, int constant, int global);
-
 static cudaError_t load(struct image *image);
 
 void **__cudaRegisterFatBinary(void *wrapper)
 {
-    struct wrapper {
-        int magic, version;
-        const void *container;
-        void *unused;
-    };
     struct image *image = zeroed(1, sizeof *image);
-    image->container = ((struct wrapper *)wrapper)->container;
+    image->container = ((const struct wrapper *)wrapper)->container;
     if (emulator_settings.capability == 0)
         emulator_settings.capability = fatbin_newest_machine_code(image->container);
     // A program that was built for a newer GPU than the model gets a model that it runs on.

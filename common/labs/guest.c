@@ -5,6 +5,7 @@
 // Before anything of the submission runs, the process gives up every system call but reading,
 // writing and ending: no files, no processes, no clock, no network. Its environment is empty, and
 // it has never seen an element of a matrix.
+#include "emulator/nvcc.h"
 #include "wire.h"
 
 #include <linux/seccomp.h>
@@ -90,27 +91,12 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names
 // and the types are nvcc's.
-void **__cudaRegisterFatBinary(void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-char __cudaInitModule(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int thread_limit, uint3 *thread, uint3 *block, dim3 *block_size,
-                            dim3 *grid_size, int *warp_size);
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
-                       size_t size, int constant, int global);
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
-cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(struct known_kernel **kernel, const void *host);
 cudaError_t __cudaLaunchKernel(const struct known_kernel *kernel, dim3 grid, dim3 block,
                                void **arguments, size_t shared, cudaStream_t stream);
 
 void **__cudaRegisterFatBinary(void *wrapper)
 {
-    struct wrapper {
-        int magic, version;
-        const unsigned char *container;
-    };
     const unsigned char *container = ((const struct wrapper *)wrapper)->container;
     struct message message = {.kind = MESSAGE_CONTAINER};
     uint16_t header_bytes;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "emulator/nvcc.h"
 #include "program.h"
 #include "wire.h"
 
@@ -36,14 +37,6 @@ static struct {
     struct kernel kernels[MOST_KERNELS];
     int kernel_count;
 } guest;
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*): the names are nvcc's.
-void **__cudaRegisterFatBinary(void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int thread_limit, uint3 *thread, uint3 *block, dim3 *block_size,
-                            dim3 *grid_size, int *warp_size);
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl*)
 
 // The other process
 // --------------------------------------------------------------------------------
@@ -135,11 +128,6 @@ static void hear(void *bytes, size_t count)
 
 static cudaError_t take_container(struct message *message)
 {
-    struct wrapper {
-        int magic, version;
-        const void *container;
-        void *unused;
-    };
     static struct wrapper wrapper = {.magic = 0x466243b1, .version = 1};
 
     if (guest.container != NULL || message->bytes < 16 || message->bytes > CONTAINER_BYTES)
