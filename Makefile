@@ -53,6 +53,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make ptx07        the kernel as PTX, beside its source lines
 ##   make sass07       the kernel as the machine instructions of the GPU
 ##   make loops        the instructions of each main loop, counted
+##   make banks07      what its main loop asks of the register banks (LOOP_ARCH=86; make banks: all)
 ##   make tries        the mistakes and experiments of the chapters, a target each
 ##   make matrix       every step for every architecture: registers and spills
 ##
@@ -61,17 +62,27 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make check07      judge it: correct, clean, counters, on a GPU speed
 ##   make hint07       the next of three hints
 ##   make solution07   what your file and the course's differ in
+##   make handout      labs as an archive for students: LABS="03 05"; build/handout
+##   make classroom    the same as a template for GitHub Classroom
+##   make grade        a class: SUBMISSIONS=folder LAB=07 (SECRET=file JOBS=n OUT=folder SECONDS=n)
+##   make autograder   a zip for Gradescope: LAB=07 (SECRET=file)
 ##
 ## On a GPU:
 ##   make profile07    hardware counters, with Nsight Compute (SIZE=4096)
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
 ##   make tune         what sgemm() chooses from, measured into build/tune/table.tsv (TUNE=build/tune)
+##   make bench        every step and cuBLAS at SIZES="256 ... 12288", into build/bench/bench.csv
+##   make sweep        steps 10, 07, 08, 09 and cuBLAS (SWEPT="10 14") at SWEEP=1024:12800:128
+##                       both go on where they were interrupted; CLOCKS=locked if you have locked them
 ##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
+##
+## From results (of yours, or where there are none of the reference GPU):
+##   make plot         charts of build/bench (FROM=docs/results/nvidia-h200), into PLOTS=build/plots
 ##
 ## Checking:
 ##   make test         everything that this machine can run
 ##   make lint         formatting and static analysis, warnings are errors
-##   make docs         regenerate the documents' tables, listings, figures and chart
+##   make docs         regenerate the documents' tables, listings, figures and charts
 ##   make site         the documents as a website, build/site/html/index.html
 ##
 ## Variables: ARCH=86 (or 90a, or 80,90: instead of the GPUs found)  CC=clang  CXX=clang++
@@ -98,7 +109,7 @@ NO_STEP := $(firstword $(filter-out diffs $(VERBS) step00 ptx00 sass00 \
 ifneq ($(NO_STEP),)
 $(error make $(NO_STEP): there is no step $(strip $(foreach verb,$(VERBS), \
 	$(patsubst $(verb)%,%,$(filter $(verb)%,$(NO_STEP))))): \
-	$(firstword $(STEPS)) to $(lastword $(STEPS)), two digits)
+	00 $(STEPS))
 endif
 
 # The tests' tools are asked for before anything is built.
@@ -114,7 +125,7 @@ override V := $(filter-out 0,$(V))
 # ---------------------------------------------------------------------------- the tools
 
 # These goals do without a toolkit.
-ifneq ($(filter-out help clean site diff% lab% hint% solution%,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean plot site diff% lab% hint% solution%,$(or $(MAKECMDGOALS),help)),)
 
 define NO_NVCC
 nvcc, the CUDA compiler, is not in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda.
@@ -214,7 +225,7 @@ say = @$(if $(V),,printf '%-8s%s\n' '$1' '$2' >&2; )mkdir -p $(@D)
 
 # ---------------------------------------------------------------------------- programs
 
-.PHONY: help all clean test lint docs site diffs matrix gpu FORCE
+.PHONY: help all clean test lint docs site diffs matrix bench sweep gpu plot FORCE
 all: $(PROGRAMS)
 
 link = $(CC) -o $@ $(filter %.o,$^) $(LIBRARIES)
@@ -304,9 +315,30 @@ SANITIZES := $(STEPS:%=sanitize%)
 $(SANITIZES): sanitize%: step%
 	@tests/sanitize.sh ./$< '$(TOOLKIT)/bin'
 
+BENCH ?= build/bench
+CLOCKS ?= unlocked
+SIZES ?= 256 512 768 1024 1536 2048 3072 4096 5120 6144 8192 12288
+bench: $(STEPS:%=step%)
+	@$(call need,python3,python3)
+	@python3 tests/bench.py '$(BENCH)' bench '$(SIZES)' '$(CLOCKS)' $(STEPS)
+
+SWEEP ?= 1024:12800:128
+SWEPT ?= $(DISPATCH) 07 08 09
+sweep: $(SWEPT:%=step%)
+	@$(call need,python3,python3)
+	@python3 tests/bench.py '$(BENCH)' sweep '$(SWEEP)' '$(CLOCKS)' $(SWEPT)
+
 OUT ?= build/gpu
 gpu: $(PROGRAMS) $(VARIANT_PROGRAMS)
 	@tests/gpu.sh '$(OUT)' '$(TOOLKIT)/bin' $(VARIANT_PROGRAMS)
+
+REFERENCE := docs/results/nvidia-h200
+FROM ?= $(if $(wildcard $(BENCH)/*.csv),$(BENCH),$(REFERENCE))
+PLOTS ?= build/plots
+plot:
+	@$(call need,python3,python3)
+	@$(call need,gnuplot,gnuplot-nox)
+	@python3 docs/plot.py '$(FROM)' '$(PLOTS)'
 
 # ---------------------------------------------------------------------------- checking
 
@@ -344,10 +376,10 @@ test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
 	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/basics/*.[ch] common/library/*.[ch] \
-	common/emulator/*.[ch] common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
+	common/labs/*.[ch] common/emulator/*.[ch] common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \
 	tests/emulator/programs/*.cu steps/*.cu docs/listings/*.cu)
 # And the headers that they include.
-TIDY := $(wildcard common/*.c common/basics/*.c common/library/*.c common/emulator/*.c \
+TIDY := $(wildcard common/*.c common/basics/*.c common/labs/*.c common/library/*.c common/emulator/*.c \
 	docs/examples/*.c tests/*.c)
 SHELLCHECK = $(shell command -v shellcheck 2>/dev/null)
 SCRIPTS := .ci/run $(wildcard .devcontainer/*.sh) common/emulator/emucc $(wildcard tests/*.sh)
@@ -358,7 +390,7 @@ docs: $(VARIANT_TWINS) $(EMULATED)
 	$(Q)python3 docs/figures_topics.py
 	$(Q)CUOBJDUMP='$(CUOBJDUMP)' python3 docs/listings.py || [ $$? = 77 ]
 	$(Q)python3 docs/generate.py
-	$(Q)gnuplot docs/ladder.gp >docs/ladder.svg
+	$(Q)python3 docs/plot.py $(REFERENCE) docs/charts >/dev/null
 
 # The generator of the website is installed in a folder of its own, at the first call.
 ZENSICAL := build/site-venv/bin/zensical

@@ -101,6 +101,7 @@ struct device open_device(int64_t id)
     device.max_clock_mhz = nvml_max_sm_clock_mhz();
     if (isnan(device.max_clock_mhz))
         device.max_clock_mhz = attribute(cudaDevAttrClockRate, number) / 1e3; // from kHz
+    device.application_clock_mhz = nvml_application_clock_mhz();
     device.ceiling_tflops =
         2.0 * fp32_lanes_per_sm(device.capability) * device.sms * device.max_clock_mhz / 1e6;
     return device;

@@ -19,7 +19,8 @@ struct device {
     int max_grid_x; // blocks in a grid
     int64_t l2_bytes;
     double max_clock_mhz;
-    double ceiling_tflops; // two operations a cycle on every FP32 lane at the highest clock
+    double application_clock_mhz; // NaN where NVML does not tell
+    double ceiling_tflops;        // two operations a cycle on every FP32 lane at the highest clock
 };
 
 // What the runtime says of one kernel of a step on this device.

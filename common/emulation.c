@@ -1,6 +1,5 @@
 #include "emulation.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <math.h>
@@ -18,6 +17,7 @@
 #pragma weak emulator_clear_counts
 #pragma weak emulator_print_counts
 #pragma weak emulator_write_counts
+#pragma weak emulator_output_problem
 #pragma weak emulator_draw
 #pragma weak emulator_totals
 
@@ -28,6 +28,8 @@ bool emulated(void)
 
 void prepare_emulation(struct options *options)
 {
+    const char *problem;
+
     if (options->no_verify || options->power)
         fail(EXIT_USAGE, "the emulator verifies and measures nothing: leave out %s",
              options->power ? "--power" : "--no-verify");
@@ -38,8 +40,12 @@ void prepare_emulation(struct options *options)
     emulator_settings.shared_base = options->shared_base;
     emulator_settings.schedule = (uint64_t)options->schedule;
     emulator_settings.counters = false; // but for the product that the report is about
-    if (options->figure != NULL)
-        emulator_settings.figure_line = (int)options->line;
+    if (options->figure == NULL)
+        return;
+    emulator_settings.figure_line = (int)options->line;
+    problem = emulator_output_problem(options->figure);
+    if (problem != NULL)
+        fail(EXIT_USAGE, "cannot write --figure '%s': %s", options->figure, problem);
 }
 
 void begin_counting(void)
@@ -87,20 +93,9 @@ struct counted counted(void)
 void draw_figure(const struct options *options)
 {
     char problem[300];
-    FILE *file;
 
-    if (options->figure == NULL)
-        return;
-    file = fopen(options->figure, "w");
-    if (file == NULL)
-        fail(EXIT_USAGE, "cannot write --figure '%s': %s", options->figure, strerror(errno));
-    if (!emulator_draw(file, problem, sizeof problem)) {
-        fclose(file);
-        remove(options->figure);
-        fail(EXIT_USAGE, "--line %" PRId64 ": %s", options->line, problem);
-    }
-    if (fclose(file) != 0)
-        fail(EXIT_CUDA, "cannot write '%s': %s", options->figure, strerror(errno));
+    if (options->figure != NULL && !emulator_draw(options->figure, problem, sizeof problem))
+        fail(EXIT_USAGE, "--figure '%s': %s", options->figure, problem);
 }
 
 void finish_emulation(void)

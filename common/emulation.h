@@ -19,7 +19,8 @@ extern "C" {
 bool emulated(void);
 
 // In a twin: makes the options that the emulator has its settings, and of a run what the emulator
-// can do, which is to verify. Ends the program where the options ask for a measurement.
+// can do, which is to verify. Ends the program where the options ask for a measurement, or for a
+// drawing where none can be written.
 void prepare_emulation(struct options *options);
 
 // In a twin: from here on kernels are counted, those before are forgotten; and from there on they

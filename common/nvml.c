@@ -22,6 +22,7 @@ static struct {
     nvml_return (*shutdown)(void);
     nvml_return (*clock)(nvml_device, int, unsigned *mhz);
     nvml_return (*max_clock)(nvml_device, int, unsigned *mhz);
+    nvml_return (*application_clock)(nvml_device, int, unsigned *mhz);
     nvml_return (*throttle_reasons)(nvml_device, unsigned long long *reasons);
     nvml_return (*power)(nvml_device, unsigned *milliwatts);
     nvml_return (*energy)(nvml_device, unsigned long long *millijoules);
@@ -60,6 +61,7 @@ bool nvml_open(const char *pci_bus_id)
         return false;
     find("nvmlDeviceGetClockInfo", &nvml.clock);
     find("nvmlDeviceGetMaxClockInfo", &nvml.max_clock);
+    find("nvmlDeviceGetApplicationsClock", &nvml.application_clock);
     find("nvmlDeviceGetCurrentClocksThrottleReasons", &nvml.throttle_reasons);
     find("nvmlDeviceGetPowerUsage", &nvml.power);
     find("nvmlDeviceGetTotalEnergyConsumption", &nvml.energy);
@@ -96,6 +98,11 @@ double nvml_sm_clock_mhz(void)
 double nvml_max_sm_clock_mhz(void)
 {
     return ask_clock(nvml.max_clock);
+}
+
+double nvml_application_clock_mhz(void)
+{
+    return ask_clock(nvml.application_clock);
 }
 
 double nvml_power_watts(void)

@@ -13,10 +13,11 @@ void nvml_close(void);
 // The driver's version, as "580.159"; "" where it is not known.
 const char *nvml_driver_version(void);
 
-double nvml_sm_clock_mhz(void);     // now
-double nvml_max_sm_clock_mhz(void); // the highest that this GPU ever runs at
-double nvml_power_watts(void);      // now
-double nvml_energy_joules(void);    // since the driver was loaded
+double nvml_sm_clock_mhz(void);          // now
+double nvml_max_sm_clock_mhz(void);      // the highest that this GPU ever runs at
+double nvml_application_clock_mhz(void); // the SM clock that someone has set, or its default
+double nvml_power_watts(void);           // now
+double nvml_energy_joules(void);         // since the driver was loaded
 
 // Why the clocks are below their highest now, one bit a reason; idling is not counted. 0: nothing.
 unsigned long long nvml_throttle_reasons(void);

@@ -259,6 +259,13 @@ static bool is_path(const char *path, const char *other)
     return path != NULL && other != NULL && strcmp(path, other) == 0;
 }
 
+static bool is_svg(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
+}
+
 static bool check_figure(struct options *options)
 {
     if (options->figure != NULL && options->line == UNSET)
@@ -267,6 +274,9 @@ static bool check_figure(struct options *options)
         return refuse(options, "--line wants --figure FILE.svg, too: what the line is drawn to");
     if (is_path(options->figure, options->csv) || is_path(options->figure, options->json))
         return refuse(options, "--figure '%s' is the same file as another output", options->figure);
+    if (options->figure != NULL && !is_svg(options->figure))
+        return refuse(options, "--figure wants a file whose name ends in .svg, not '%s'",
+                      options->figure);
     return true;
 }
 
@@ -382,5 +392,6 @@ void print_help(const char *program, const char *title)
     printf(
         "\nExit status\n"
         "  0 verified    1 a result is wrong    2 bad usage    77 this GPU cannot run this step\n"
-        "  3 an error of CUDA, memory, an output file or the clock    130 interrupted\n");
+        "  3 an error of CUDA, memory, an output file or the clock    130 interrupted\n"
+        "  4 the emulator has found a fault in the kernel\n");
 }

@@ -11,14 +11,14 @@
 struct product current_product(const struct bench *bench, float alpha, float beta);
 
 // Fills A, B and C for one product. What the product does not read is filled with NaN: A and B
-// where alpha or k is 0, C where beta is. Sets cuBLAS's copy of C, bench->want, to the same.
+// where alpha or k is 0, C where beta is. Sets bench->want to the same as C.
 void fill_product(struct bench *bench, const struct product *product, enum content content,
                   int64_t seed);
 
 // Compares C after the step's launch with what is wanted, and A, B and all padding with what they
-// were; says on stderr what is wrong. What is wanted is cuBLAS's result in bench->want, or the
-// float64 reference in the special pass and where the product reads no operands. Afterwards A, B
-// and bench->scratch hold something else.
+// were; says on stderr what is wrong. What is wanted is cuBLAS's result, for which bench->want has
+// to hold what C held before, or the float64 reference in the special pass and where the product
+// reads no operands. Afterwards A, B, bench->want and bench->scratch hold something else.
 bool judge_result(struct bench *bench, enum pass pass, const struct product *product);
 
 enum {

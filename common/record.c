@@ -119,6 +119,7 @@ static void add_device(struct fields *fields, const struct device *device)
     add_text(fields, "cuda", cuda_version());
     add_text(fields, "cublas", cublas_version());
     add_real(fields, "max_sm_clock_mhz", device->max_clock_mhz);
+    add_real(fields, "application_clock_mhz", device->application_clock_mhz);
     add_real(fields, "ceiling_tflops", device->ceiling_tflops);
 }
 

@@ -86,11 +86,8 @@ static double time_run(struct series *series, enum side who)
     return milliseconds;
 }
 
-// Which of the two goes first alternates, so that neither always runs on what the other left
-// behind.
-static void time_pair(struct series *series)
+static void time_pair(struct series *series, enum side first)
 {
-    const enum side first = series->pairs % 2 == 0 ? STEP_SIDE : CUBLAS_SIDE;
     const enum side second = first == STEP_SIDE ? CUBLAS_SIDE : STEP_SIDE;
 
     series->times[first][series->pairs] = time_run(series, first);
@@ -179,8 +176,10 @@ bool time_product(struct bench *bench, float alpha, float beta, bool verify, str
     fill_series(&series, &product, seed + 1);
     warm_up(&series, WARM_UP_SECONDS);
     start = seconds_now();
+    // Which of the two goes first alternates, so that neither always runs on what the other left
+    // behind.
     while (!is_enough(&series, planned, seconds_now() - start))
-        time_pair(&series);
+        time_pair(&series, series.pairs % 2 == 0 ? STEP_SIDE : CUBLAS_SIDE);
     if (interrupted() && series.pairs < FEWEST_SAMPLES) {
         release_step(bench, &series.problem);
         timing->pairs = 0;
@@ -188,14 +187,16 @@ bool time_product(struct bench *bench, float alpha, float beta, bool verify, str
     }
 
     // The last pair is the one that is judged: on other numbers, so that no result of a run before
-    // it can pass for its own.
+    // it can pass for its own, and before cuBLAS has left its own result of them.
     fill_series(&series, &product, seed + 2);
     series.restore = true;
     warm_up(&series, planned == 0 ? WARM_UP_SECONDS : 0); // the GPU has idled while the host filled
-    time_pair(&series);
+    copy_like_c(bench, bench->want, bench->scratch);
+    time_pair(&series, STEP_SIDE);
     CHECK_CUDA(cudaDeviceSynchronize());
-    release_step(bench, &series.problem);
+    copy_like_c(bench, bench->want, bench->scratch);
     right = !verify || judge_result(bench, PASS_TIMED, &product);
+    release_step(bench, &series.problem);
     summarise(&series, timing);
     return right;
 }

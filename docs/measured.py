@@ -2,8 +2,9 @@
 
 ladder.csv has the harness's records of the steps, variants.csv those of experiments with them, in the
 same columns and one more. counters.csv and variant_counters.csv have what the hardware counted at
-m = n = k = 4096, step_counters.csv what it counted of shared memory at small sizes, loops.csv the
-instructions of each main loop (from the machine code, not from a run).
+m = n = k = 4096, step_counters.csv what it counted of shared memory at small sizes, loops.csv and
+banks.csv the instructions of each main loop and what they ask of the register banks (from the machine
+code, not from a run). bench.csv and sweep.csv, of make bench and make sweep, are for docs/plot.py.
 """
 
 import csv
@@ -25,9 +26,9 @@ class NotMeasured(LookupError):
 
 
 @functools.lru_cache(None)
-def table(name):
-    """The rows of docs/results/nvidia-h200/NAME.csv; none where it is not there yet."""
-    path = os.path.join(FOLDER, name + ".csv")
+def table(name, folder=FOLDER):
+    """The rows of NAME.csv in docs/results/nvidia-h200, or in another folder; none where it is not there."""
+    path = os.path.join(folder, name + ".csv")
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8", newline="") as file:
@@ -45,8 +46,9 @@ def measured(rows):
 
 
 def runs_of(rows, step, m, n, k):
-    """The records of a problem, one a process, less that of the power phase, which heats the GPU."""
-    wanted = {"step": int(step), "m": m, "n": n, "k": k}
+    """The records of a problem with rows side by side, one a process, less that of the power phase, which
+    heats the GPU."""
+    wanted = {"step": int(step), "m": m, "n": n, "k": k, "lda": k, "ldb": n, "ldc": n}
     found = [
         row
         for row in rows

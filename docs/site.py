@@ -156,8 +156,8 @@ def main(arguments):
         path = min(site.wanted - done)
         site.add_file(path)
         done.add(path)
-    shutil.copytree(os.path.join(DOCS, "figures"), os.path.join(PAGES, "figures"))
-    shutil.copy(os.path.join(DOCS, "ladder.svg"), PAGES)
+    for pictures in ("figures", "charts"):
+        shutil.copytree(os.path.join(DOCS, pictures), os.path.join(PAGES, pictures))
     # JSON is YAML, and mkdocs.yml is the name that the generator took over from its predecessor.
     with open(os.path.join(SITE, "mkdocs.yml"), "w", encoding="utf-8") as file:
         json.dump({**CONFIG, "nav": navigation(found)}, file, indent=2)

@@ -73,6 +73,7 @@ TOPICS = {
     "gemm-anatomy": "how matrices lie in memory, tiles and their intensity, which tile when",
     "ptx-primer": "PTX and machine code read line by line; inline PTX",
     "shared-memory-banks": "wavefronts, padding, sharing lanes, where shared memory begins",
+    "register-banks": "even and odd registers, `.reuse`, and what decides where sums lie: `make banks07`",
     "benchmarking": "clocks, throttling, caches, protocol: how to get a figure that means something",
     "why-is-it-slower-here": "your figure is not the README's: what to look at, in order",
     "emulator": "how steps run without a GPU, and what that checks",
@@ -285,15 +286,14 @@ def power():
     rows = []
     for row in ladder():
         if row["power_w"]:
-            share = 100 * (float(row["energy_j"]) / float(row["cublas_energy_j"]) - 1)
             rows.append(
                 [f"{int(row['step']):02d}", f"{100 * float(row['ratio']):.0f} %"]
                 + [f"{float(row[name]):.0f}" for name in ("power_w", "cublas_power_w")]
                 + [f"{float(row[name]):.1f}" for name in ("gflops_per_w", "cublas_gflops_per_w")]
-                + [f"{share:+.0f} %"]
+                + [f"{float(row[name]):.2f}" for name in ("energy_j", "cublas_energy_j")]
             )
-    header = ["step", "speed, of cuBLAS", "W", "cuBLAS, W", "GFLOP/s a watt", "cuBLAS", "energy a product, against cuBLAS"]
-    return table(header, rows, range(7))
+    header = ["step", "speed, of cuBLAS", "W", "cuBLAS, W", "GFLOP/s a watt", "cuBLAS", "J a product", "cuBLAS, J"]
+    return table(header, rows, range(8))
 
 
 def throttled():
@@ -308,6 +308,29 @@ def throttled():
         f"On the H200, whose clock may go up to {rows[0]['max_sm_clock_mhz']} MHz, steps {names} ran at"
         f" {min(clocks):.0f} to {max(clocks):.0f} MHz at 12288, and the reason given was: {', '.join(reasons)}."
     )
+
+
+# ------------------------------------------------------------------------------- main loops
+
+
+def banks(*names):
+    """What the main loops of steps and experiments ask of the register banks, of each first kernel."""
+    found = {}
+    for row in read_csv(os.path.join(RESULTS, "banks.csv")):
+        found.setdefault(row["step"], row)
+    rows = []
+    for name in names:
+        row = found[name]
+        count = int(row["ffma"])
+        even, odd = int(row["even_reads"]), int(row["odd_reads"])
+        rows.append(
+            [name, count, f"{100 * int(row['reuse_operands']) / int(row['source_operands']):.0f} %"]
+            + [f"{even / count:.2f}", f"{odd / count:.2f}"]
+            + [f"{float(row[column]):.2f}" for column in ("least_bank_cycles", "most_bank_cycles")]
+            + [f"{(int(row['instructions']) - count) / count:.3f}"]
+        )
+    header = ["main loop, sm_90", "FFMA", "marked", "even registers an FFMA", "odd", "cycles at least", "at most", "other instructions"]
+    return table(header, rows, range(1, 8))
 
 
 # ------------------------------------------------------------------------------- listings

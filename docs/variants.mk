@@ -2,7 +2,7 @@
 # docs/variants/02-one-barrier.diff changes step 02. Included by the Makefile.
 
 VARIANTS := $(patsubst docs/variants/%.diff,%,$(wildcard docs/variants/*.diff))
-EXPERIMENTS := $(patsubst docs/variants/%.diff,%,$(shell grep -l '^. experiment:' docs/variants/*.diff))
+EXPERIMENTS := $(patsubst docs/variants/%.diff,%,$(shell grep -l '^. experiment:' $(wildcard docs/variants/*.diff) /dev/null))
 VARIANT_TWINS := $(VARIANTS:%=build/variants/%-emulated)
 VARIANT_PROGRAMS := $(EXPERIMENTS:%=build/variants/%)
 
@@ -56,9 +56,11 @@ number_of = $(firstword $(subst _, ,$(notdir $1)))
 
 # Machine code for the reference GPU, whatever GPU is here. A step that chooses has none of its own.
 LOOP_ARCH ?= 90
-LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES)),$(call number_of,$(source))) \
+LOOPS := $(foreach source,$(shell grep -l __global__ $(STEP_SOURCES) /dev/null),$(call number_of,$(source))) \
 	$(filter-out $(foreach pair,$(CHOICES),$(firstword $(subst :, ,$(pair)))-%),$(EXPERIMENTS))
-build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags
+$(eval $(call stamp,loop-architecture,$(LOOP_ARCH)))
+build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags \
+		build/loop-architecture
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -cubin $< -o $@
 
@@ -67,6 +69,17 @@ loops: $(LOOPS:%=build/loops/%.cubin)
 	@$(call need,python3,python3)
 	@CUOBJDUMP='$(CUOBJDUMP)' python3 tests/loop_mix.py '$(TOOLKIT)/bin' build/loops.csv $^
 
+BANKS := $(LOOPS:%=banks%)
+.PHONY: banks $(BANKS)
+banks: $(LOOPS:%=build/loops/%.cubin)
+$(BANKS): banks%: build/loops/%.cubin
+banks $(BANKS):
+	@$(call need,python3,python3)
+	@CUOBJDUMP='$(CUOBJDUMP)' python3 tests/banks.py '$(TOOLKIT)/bin' build/banks.csv $^
+
 # Of try02-nothing and its like.
 try% time%:
 	@echo "make $@: there is no such change (make tries lists them)" >&2; exit 2
+
+banks%:
+	@echo "make $@: there is no step or experiment of that name with a kernel of its own (make loops lists them)" >&2; exit 2

@@ -177,6 +177,7 @@ static bool add_with(struct addition *sum, const char *grid, unsigned blocks, fl
 {
     const size_t bytes = (size_t)sum->n * sizeof(float);
     const int64_t threads = (int64_t)blocks * THREADS;
+    const int64_t each = threads > 0 ? (sum->n + threads - 1) / threads : 0;
     double milliseconds, rate;
     int64_t wrong = 0;
 
@@ -189,14 +190,14 @@ static bool add_with(struct addition *sum, const char *grid, unsigned blocks, fl
     if (wrong > 0)
         milliseconds = NAN; // a wrong kernel has no rate
     rate = 12.0 * (double)sum->n / milliseconds / 1e6;
-    printf("%-20s %9u %17lld  %-8s", grid, blocks, (long long)((sum->n + threads - 1) / threads),
-           wrong == 0 ? "right" : "WRONG");
+    printf("%-20s %9u %17lld  %-8s", grid, blocks, (long long)each, wrong == 0 ? "right" : "WRONG");
     print_measured(13, 3, milliseconds);
     print_measured(13, 1, rate);
     print_measured(13, 1, 100 * rate / peak_bandwidth());
     putchar('\n');
     if (wrong > 0)
-        complain("add: %lld of %lld elements are wrong", (long long)wrong, (long long)sum->n);
+        complain("add, grid of %u: %lld of %lld elements are wrong", blocks, (long long)wrong,
+                 (long long)sum->n);
     return wrong == 0;
 }
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import steps
 import tap
@@ -17,7 +18,7 @@ def run(*command):
 
 def gnuplot_of(svg):
     """The version that drew it: another one draws the same chart in other words."""
-    match = re.search(r"GNUPLOT ([\d.]+ patchlevel \d+)", svg)
+    match = re.search(r"<!-- (gnuplot [\d.]+ patchlevel \d+) -->", svg)
     return match[1] if match else None
 
 
@@ -36,13 +37,18 @@ if result.returncode == 77:
 else:
     tap.ok(result.returncode == 0, "PTX and machine code that the text reads", result.stdout + "make docs")
 
-committed = steps.text(os.path.join(steps.ROOT, "docs", "ladder.svg"))
+CHARTS = os.path.join(steps.ROOT, "docs", "charts")
+committed = sorted(os.listdir(CHARTS))
+gnuplots = {gnuplot_of(steps.text(os.path.join(CHARTS, name))) for name in committed}
 if not shutil.which("gnuplot"):
-    tap.skip("the chart of the ladder", "gnuplot is missing (package: gnuplot-nox)")
+    tap.skip("the charts", "gnuplot is missing (package: gnuplot-nox)")
+elif gnuplots != {run("gnuplot", "--version").stdout.strip()}:
+    tap.skip("the charts", f"drawn by {', '.join(map(str, gnuplots))}")
 else:
-    drawn = run("gnuplot", "docs/ladder.gp").stdout
-    if gnuplot_of(drawn) != gnuplot_of(committed):
-        tap.skip("the chart of the ladder", f"drawn by gnuplot {gnuplot_of(committed)}")
-    else:
-        tap.ok(drawn == committed, "the chart of the ladder", "make docs")
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(sys.executable, "docs/plot.py", "docs/results/nvidia-h200", folder)
+        tap.ok(result.returncode == 0 and sorted(os.listdir(folder)) == committed, "the charts that there are", "make docs")
+        for name in committed:
+            drawn, there = (steps.text(os.path.join(place, name)) for place in (folder, CHARTS))
+            tap.ok(drawn == there, f"docs/charts/{name}", "make docs")
 tap.finish()

@@ -5,6 +5,8 @@ of them, mistakes between host and device, and the documentation's list of what 
 import glob
 import os
 import re
+import resource
+import signal
 import subprocess
 
 import steps
@@ -38,16 +40,46 @@ MISTAKES = {
     r"into the allocation of 128 bytes",
     "freed_device_on_host": r"use after free: the program touches 0x\w+ in the allocation of 128 bytes",
     "no_wait": r"race: the program touches memory that increment writes to, and has not waited",
+    "wait_for_no_event": r"race: the program touches memory that increment writes to, and has not waited",
     "no_wait_to_write": r"race: the program writes to memory that add reads, and has not waited",
     "no_wait_for_copy": r"race: the program touches memory that a copy writes to, and has not waited",
     "freed_managed": r"use after free: the program touches 0x\w+ in the allocation of 128 bytes",
     "past_managed": r"out of bounds: reads 4 bytes at 0x\w+, 0 bytes past the end of the allocation "
     r"of 4096 bytes at \w+; .*block \(4,0,0\)",
     "host_past_managed": r"out of bounds: the program touches 0x\w+, 0 bytes past the end",
-    "leak_managed": r"leak: 1 allocation of 128 bytes never freed",
+    "leak_managed": r"leak: 1 allocation of 128 bytes never freed: 128 bytes at 0x\w+ of the program's 1st "
+    r"cudaMallocManaged\n",
+    "leak_second": r"leak: 2 allocations of 192 bytes never freed, the first: 64 bytes at 0x\w+ of the program's "
+    r"2nd cudaMalloc\n",
+    "kernel_malloc": r"unknown instruction: kernels cannot allocate memory here .*: use cudaMalloc before the launch; ",
+    "endless_round": r"deadlock: this loop does not end: nothing that it computes or reads changes any more; "
+    r"at .*mistakes.cu:\d+",
     "short_matrix": r"out of bounds: cublasSgemm's A of 80 bytes is not within an allocation: "
     r"0x1000000000000, .* of 64 bytes",
+    "unwritten_to_host": r"uninitialized: a copy to the host of 128 bytes that nobody has written, .*: 0x\w+, "
+    r"0 bytes into the allocation of 128 bytes",
     "unwritten_matrix": r"uninitialized: cublasSgemm reads A, of which nobody has written all",
+}
+
+# What it says to errors that nobody has asked for, before the end of the line.
+UNASKED = {
+    "too_many_threads": r'the launch of increment gave "invalid configuration argument" '
+    r"\(2048 threads a block, at most 1024\)",
+    "no_blocks": r'the launch of increment gave "invalid configuration argument" \(a grid of 0 x 1 x 1 blocks\)',
+    "too_much_shared": r'the launch of increment gave "invalid argument" \(100000 bytes of dynamic shared memory, '
+    r"at most 49152 unless cudaFuncSetAttribute allows more\)",
+    "over_bounds": r'the launch of bounded gave "too many resources requested for launch" '
+    r"\(256 threads a block, at most 128 by its __launch_bounds__\)",
+    "wrong_direction": r'cudaMemcpy gave "invalid argument" \(cudaMemcpyHostToDevice, and the destination 0x\w+ '
+    r"is no pointer to device memory\)",
+    "host_as_device": r'cudaMemcpy gave "invalid argument" \(cudaMemcpyDeviceToDevice, and the destination 0x\w+ '
+    r"is no pointer to device memory\)",
+    "too_many_bytes": r'cudaMemcpy gave "invalid argument" \(128 bytes, and the destination is an '
+    r"allocation of 32\)",
+    "freed_twice": r'cudaFree gave "invalid argument" \(0x\w+ has been freed before\)',
+    "fill_past_end": r'cudaMemset gave "invalid argument" \(128 bytes from byte 64 on, and the destination is an '
+    r"allocation of 128\)",
+    "first_of_two": r'cudaFree gave "invalid argument"',
 }
 
 # Templates of cuda_runtime.h.
@@ -125,6 +157,106 @@ def check_mistakes():
             f"with the checks off, {mistake} is as on a GPU",
             said(result),
         )
+
+
+def processor_time():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def check_allocations():
+    before = processor_time()
+    result = run("allocations", "many", WORKERS="1")
+    seconds = processor_time() - before
+    tap.ok(
+        result.returncode == 0 and result.stdout == "cudaSuccess\n" and seconds < 4,
+        "many allocations cost no more each than few",
+        f"{seconds:.1f} s\n" + said(result),
+    )
+    before = processor_time()
+    result = run("allocations", "large")
+    seconds = processor_time() - before
+    said_before = "cudaSuccess\ncudaErrorMemoryAllocation\n1\n2\n"
+    tap.ok(
+        result.returncode == 4
+        and result.stdout == said_before
+        and "uninitialized: reads global memory" in result.stderr
+        and seconds < 4,
+        "of a large one only what is touched costs anything, and it is checked as any other",
+        f"{seconds:.1f} s\n" + said(result),
+    )
+    result = run("allocations", "large", CHECKS="off")
+    tap.ok(
+        result.returncode == 0 and result.stdout in (said_before + "nan\n", said_before + "-nan\n"),
+        "what nobody has written is a NaN",
+        said(result),
+    )
+    limit = "ulimit -v 10485760; exec build/tests/emulator/programs/allocations large"
+    result = tap.run(["sh", "-c", limit])
+    tap.ok(
+        result.returncode == 3
+        and re.fullmatch(r"allocations: emulator: out of host memory: \d+ bytes wanted\n", result.stderr),
+        "the host has not enough memory: one line, exit 3",
+        said(result),
+    )
+
+
+def check_unasked():
+    ending = r", and nobody asked for it: check what calls return, and cudaGetLastError\(\) after a launch\n"
+    for mistake, message in UNASKED.items():
+        result = run("mistakes", mistake)
+        tap.ok(
+            result.returncode == 0 and re.fullmatch(f"mistakes: emulator: {message}.*{ending}", result.stderr),
+            f"{mistake} is told at the end",
+            f"wanted: {message}\n" + said(result),
+        )
+    result = run("mistakes", "failed_before_fault")
+    first = r'mistakes: emulator: cudaMalloc gave "out of memory" \(\d+ bytes, and \d+ are left\)'
+    tap.ok(
+        result.returncode == 4
+        and re.fullmatch(first + ending + "mistakes: emulator: out of bounds: .*\n", result.stderr),
+        "an error that nobody looks at is told before the fault that it leads to",
+        said(result),
+    )
+    for mistake, output in (("asked_for", "cudaErrorInvalidConfiguration\n"), ("partly_written_to_host", "")):
+        result = run("mistakes", mistake)
+        tap.ok(
+            result.returncode == 0 and result.stdout == output and result.stderr == "",
+            f"nothing is said to {mistake}",
+            said(result),
+        )
+    result = run("mistakes", "no_blocks", CHECKS="off")
+    tap.ok(result.returncode == 0 and result.stderr == "", "nor with the checks off", said(result))
+
+
+def check_watch():
+    """A kernel that runs long says where it is, and so does Ctrl-C."""
+    program = subprocess.Popen([os.path.join(PROGRAMS, "mistakes"), "endless"], stderr=subprocess.PIPE, text=True)
+    seen = program.stderr.readline()
+    place = r" in count_to_seven after \d+ s: 0 of 1 blocks done; block \(0,0,0\) is at \S*mistakes.cu:\d+\n"
+    tap.ok(
+        re.fullmatch("mistakes: emulator: still" + place, seen),
+        "after 10 s a kernel tells where it is",
+        seen,
+    )
+    program.send_signal(signal.SIGINT)
+    rest = program.stderr.read()
+    tap.ok(
+        program.wait() == -signal.SIGINT and re.fullmatch("mistakes: emulator: interrupted" + place, rest),
+        "Ctrl-C tells where, and ends it",
+        f"exit {program.returncode}\n{rest}",
+    )
+    result = run("mistakes", "grid_sync", LEAKS="off")
+    tap.ok(
+        result.stdout == "cudaErrorLaunchFailure\n"
+        and re.match(
+            r"mistakes: emulator: trap: the kernel stopped itself \(grid.sync\(\) needs a launch by "
+            r"cudaLaunchCooperativeKernel\); ",
+            result.stderr,
+        ),
+        "grid.sync() in a launch that is not cooperative",
+        said(result),
+    )
 
 
 def by_case(lines):
@@ -213,6 +345,9 @@ def check_documentation():
 
 check_teaching()
 check_mistakes()
+check_allocations()
+check_unasked()
+check_watch()
 check_errors()
 check_texts()
 check_documentation()

@@ -54,6 +54,10 @@ CASES = {
         "written_shared": RIGHT,
         "unwritten_shared": r"uninitialized: reads shared memory .* 252 bytes into tile",
         "written_local": RIGHT,
+        "dynamic_shared": RIGHT,
+        "no_dynamic_shared": r"out of bounds: writes 4 bytes at .* \(the launch asked for no dynamic shared memory",
+        "local_in_bounds": RIGHT,
+        "local_past_end": r"out of bounds: writes 4 bytes at local address 0x14 of 20",
         "unwritten_local": r"uninitialized: reads local memory .* local address 0x3c",
         "written_global": RIGHT,
         "unwritten_global": r"uninitialized: reads global memory",
@@ -68,6 +72,9 @@ CASES = {
         "two_barriers": RIGHT,
         "one_barrier": r"race: .* thread \(\d+,0,0\) (wrote|read) at tests/emulator/races.cu:\d+ "
         r"\(no barrier lies between\): shared address 0x[0-9a-f]+, \d+ bytes into tile",
+        "read_by_all_lanes": r"race: writes over what other lanes of this warp read at \S*races.cu:\d+ \(no barrier",
+        "count_without_atomic": r"race: writes over what thread \(0,0,0\) read .*\(several threads change the "
+        r"same place, which takes an atomic\).*thread \(1,0,0\)",
         "sync_in_warp": RIGHT,
         "sync_in_halves": RIGHT,
         "no_sync_in_warp": r"race: ",
@@ -146,6 +153,7 @@ CASES = {
         "last_block_fence_of_block": r"race: reads what ",
         "volatile_parts": RIGHT,
         "volatile_parts_no_fence": r"race: reads what ",
+        "volatile_parts_reset_early": r"race: writes over what .*no fence",
         "chain": RIGHT,
         "long_chain": RIGHT,
         "chain_no_fence_before": r"race: reads what ",
@@ -171,6 +179,8 @@ CASES = {
         "shared_flag_never_set": r"deadlock: .*shared_flag",
         "endless_loop": r"deadlock: .*bra again",
         "bounded_wait": RIGHT,
+        "block_scope": RIGHT,
+        "block_scope_between_blocks": r"race: changes what .* changed in block ",
     },
     "async": {
         "wait_and_barrier": RIGHT,
@@ -188,6 +198,8 @@ CASES = {
         "aligned_source": RIGHT,
         "misaligned_source": r"misaligned: a cp.async of 16 bytes",
         "unwritten_source": r"uninitialized: reads shared memory",
+        "source_overwritten": r"cp.async: the source of a copy of 4 bytes has changed before the wait for it: ",
+        "source_overwritten_after_wait": RIGHT,
     },
     "objects": {
         "texture_edges": RIGHT,

@@ -14,6 +14,7 @@ import tap
 
 EMUCC = os.path.join(steps.ROOT, "common", "emulator", "emucc")
 NOBODY = 65534
+MODELLED = "sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100 sm_120"
 
 MAIN = """
 #include <cstdio>
@@ -91,7 +92,7 @@ def environment(**changes):
 
 def emucc(*arguments, folder, **changes):
     result = tap.run([EMUCC, *arguments], folder, environment(**changes))
-    result.stderr = re.sub(r"^emucc: building the emulator in .*, once\n", "", result.stderr)
+    result.stderr = re.sub(r"^emucc: building the emulator in .*, once, .*\n\.*\n", "", result.stderr)
     return result
 
 
@@ -133,6 +134,7 @@ def check_building(folder):
 
 def check_messages(folder):
     write(folder, graph__cu=GRAPH, broken__cu="int main( {}\n", note__txt="", **{"a,b__cu": "int main() {}\n"})
+    write(folder, noise__o="no object, but a line of text\n", byte__o="x")
     cases = [
         ("no files", [], 2, r"which files\? \(emucc --help\)"),
         ("a file that is not there", ["none.cu"], 1, r"none.cu: there is no such file"),
@@ -145,6 +147,8 @@ def check_messages(folder):
         ("separate compilation", ["-rdc=true", "graph.cu"], 2, r"-rdc=true: device code of one file cannot call"),
         ("a stream for each thread", ["-default-stream", "per-thread", "graph.cu"], 2, r"-default-stream: the emulator has one"),
         ("what nvcc does", ["-ptx", "graph.cu"], 2, r"-ptx: emucc builds programs and objects, nvcc the rest"),
+        ("an object that is none", ["noise.o"], 1, r"noise.o: is no object file, or a damaged one"),
+        ("an object of one byte", ["graph.cu", "byte.o"], 1, r"byte.o: is no object file, or a damaged one"),
         ("a library of NVIDIA's", ["graph.cu", "-lcurand"], 1, r"-lcurand: of NVIDIA's libraries the emulator has"),
     ]
     for name, arguments, code, message in cases:
@@ -178,6 +182,13 @@ def check_messages(folder):
         "no nvcc: one line",
         said(result),
     )
+    result = tap.run(["/bin/bash", EMUCC, "graph.cu"], folder, environment(PATH="/nonexistent"))
+    tap.ok(
+        result.returncode == 1
+        and result.stderr == "emucc: awk is not in PATH: awk, sed and coreutils are needed\n",
+        "no tools at all: one line",
+        said(result),
+    )
     result = emucc("graph.cu", folder=folder, NVCC="/nonexistent/nvcc")
     tap.ok(
         result.returncode == 1 and result.stderr == "emucc: /nonexistent/nvcc does not run\n",
@@ -198,10 +209,14 @@ def check_settings(folder):
         ("SCHEDULE", "x", "a number, 0 or greater"),
         ("SHARED_BASE", "100", "bytes, a multiple of 128 up to 1048576"),
         ("CHECKS", "maybe", "on or off"),
-        ("GPU", "86", "a GPU, sm_75 or later, such as sm_86"),
+        ("GPU", "86", "a modelled GPU: " + MODELLED),
+        ("GPU", "sm_10", "a modelled GPU: " + MODELLED),
+        ("GPU", "sm_999", "a modelled GPU: " + MODELLED),
         ("WORKERS", "0", "threads, 1 to 64"),
         ("CHECK", "off", "there is no such setting (emucc --help lists them)"),
         ("FIGURE", "x.svg", "of which line? EMULATOR_LINE=N says so"),
+        ("FIGURE", "my program", "the name of a file that ends in .svg"),
+        ("JSON", "none/r.json", "No such file or directory"),
     ):
         result = tap.run(["./my program"], folder, environment(**{f"EMULATOR_{name}": value}))
         tap.ok(
@@ -224,6 +239,38 @@ def check_settings(folder):
         "EMULATOR_JSON and EMULATOR_FIGURE write files",
         said(result),
     )
+    drawing = steps.text(written[1])
+    files["EMULATOR_LINE"] = "6"
+    result = tap.run(["./my program"], folder, environment(**files))
+    tap.ok(
+        result.returncode == 2
+        and result.stderr.startswith("my program: emulator: EMULATOR_FIGURE=r.svg: no load or store of line 6 ")
+        and steps.text(written[1]) == drawing,
+        "where nothing can be drawn, a file that was there stays",
+        said(result),
+    )
+
+
+MARK = b"made"
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def bring_objects(course):
+    """Two of make's objects, marked; the second is older than its source."""
+    build = os.path.join("build", "common", "emulator")
+    os.makedirs(os.path.join(course, build))
+    shutil.copy2(os.path.join(steps.ROOT, "build", "host-flags"), os.path.join(course, "build"))
+    for name in ("arena", "source"):
+        for ending in (".d", ".o"):
+            shutil.copy2(os.path.join(steps.ROOT, build, name + ending), os.path.join(course, build))
+        with open(os.path.join(course, build, name + ".o"), "ab") as file:
+            file.write(MARK)
+    os.utime(os.path.join(course, "common", "emulator", "source.c"))
+    os.utime(os.path.join(course, build, "source.o"), (1, 1))
 
 
 def check_read_only(folder):
@@ -233,6 +280,7 @@ def check_read_only(folder):
     shutil.copytree(
         steps.ROOT, course, ignore=shutil.ignore_patterns("build", ".git", "docs", "tests", "step[0-9]*")
     )
+    bring_objects(course)
     work = os.path.join(folder, "work")
     os.mkdir(work)
     write(work, main__cpp=MAIN, scale__cu=SCALE, half__c=HALF, scale__h=SCALE_H)
@@ -248,25 +296,26 @@ def check_read_only(folder):
     command += ["-std=c11", "main.cpp", "scale.cu", "half.c", "-o", "prog"]
     if root:
         command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
-    # The objects are brought along, but for one and the archive: to build all would take longer.
+    # The objects are brought along, but for two and the archive: to build all would take longer.
     cache = os.path.join(work, ".cache", "emucc")
     where = environment(HOME=work, XDG_CACHE_HOME=None, TMPDIR=work)
     key = tap.run(["sh", "-c", 'printf %s "$0" | cksum', course]).stdout.strip().replace(" ", "-")
     shutil.copytree(
         os.path.join(steps.ROOT, "build", "emucc"),
         os.path.join(cache, key),
-        ignore=shutil.ignore_patterns("course", "lock", "arena.o", "emulator.a"),
+        ignore=shutil.ignore_patterns("course", "lock", "arena.o", "source.o", "emulator.a"),
     )
     if root:
         tap.run(["chown", "-R", f"{NOBODY}:{NOBODY}", work])
     result = tap.run(command, work, where)
+    taken, built = (glob.glob(os.path.join(cache, key, "*", name))[0] for name in ("arena.o", "source.o"))
     tap.ok(
-        result.returncode == 0
-        and result.stderr.startswith(f"emucc: building the emulator in {cache}/{key}/")
-        and glob.glob(os.path.join(cache, key, "*", "arena.o")),
+        result.returncode == 0 and result.stderr == "",
         "a course that cannot be written",
         said(result),
     )
+    tap.ok(content(taken).endswith(MARK), "an object that make has built is not built again")
+    tap.ok(not content(built).endswith(MARK), "but one that is older than its source is")
     check_output("./prog", "6 42\n", "its program runs", work)
     result = tap.run(command, work, where)
     tap.ok(result.returncode == 0 and result.stderr == "", "the second time nothing is told", said(result))

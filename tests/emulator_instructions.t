@@ -18,13 +18,13 @@ from ptx_numbers import Number, compare, decode, signed
 from ptx_reference import REFERENCE
 
 # What only makes sense together with addresses, or inside other instructions.
-ELSEWHERE = ("cvta.", "isspacep.", "pack.", "low.", "high.", "flush.", "saturate.")
+ELSEWHERE = ("cvta.", "isspacep.", "pack.", "low.", "high.", "flush.", "saturate.", "relu.")
 
 U32, U64 = 2**32 - 1, 2**64 - 1
 
 
 def carry_cases():
-    """Sums and products of 128 bits, in words of 32 and 64."""
+    """Sums and products of 128 bits, in words of 32 and 64; and what the carry of a difference is."""
     wide = lambda low, high, size: high << size | low
     found = []
     for size, t in ((32, "u32"), (64, "u64")):
@@ -41,6 +41,14 @@ def carry_cases():
                              f"addc.cc.{t} {{d0}}, {{c}}, {{e}};", f"addc.{t} {{d1}}, 0, 0;"],
             [t, t], [t] * 4,
             lambda a, b, c, e, s=size, m=mask: ((c + e + (a + b >> s)) & m, c + e + (a + b >> s) >> s)))
+        # sm_90's machine code: a - b is a + ~b + 1, and the carry is that of this sum.
+        found.append(Case(
+            f"sub.cc.{t} then addc", [f"sub.cc.{t} {{d0}}, {{a}}, {{b}};", f"addc.{t} {{d1}}, 0, 0;"],
+            [t, t], [t] * 2, lambda a, b, m=mask: ((a - b) & m, int(a >= b))))
+        found.append(Case(
+            f"add.cc.{t} then subc", [f"add.cc.{t} {{d0}}, {{a}}, {{b}};", f"subc.{t} {{d1}}, {{a}}, {{b}};"],
+            [t, t], [t] * 2,
+            lambda a, b, s=size, m=mask: ((a + b) & m, (a - b - 1 + (a + b >> s)) & m)))
         for high in ("lo", "hi"):
             found.append(Case(
                 f"mad.{high}.cc.{t}", [f"mad.{high}.cc.{t} {{d0}}, {{a}}, {{b}}, {{c}};",
@@ -52,7 +60,7 @@ def carry_cases():
     found.append(Case(
         "madc.hi.cc.s32", ["add.cc.u32 {d0}, {c}, {e};", "madc.hi.cc.s32 {d0}, {a}, {b}, {c};",
                            "subc.s32 {d1}, {a}, {b};"], ["u32", "u32"], ["u32"] * 4,
-        lambda a, b, c, e: (lambda p: (p & U32, (a - b - (p >> 32)) & U32))(
+        lambda a, b, c, e: (lambda p: (p & U32, (a - b - 1 + (p >> 32)) & U32))(
             (signed(a, 32) * signed(b, 32) >> 32 & U32) + c + (c + e >> 32))))
     return found
 
@@ -62,6 +70,9 @@ def form_cases():
     type."""
     less = lambda a, b: signed(a, 32) < signed(b, 32)
     f_less = lambda a, b: compare(decode(a, "f32"), decode(b, "f32")) == -1
+    h_less = lambda a, b: compare(decode(a, "f16"), decode(b, "f16")) == -1
+    in_halves = lambda a, b, f: f(a >> 16, b >> 16) << 16 | f(a & 0xffff, b & 0xffff)
+    half_sum = REFERENCE["add.f16"][2]
     return [
         Case("setp p|q", ["setp.lt.s32 {d0}|{d1}, {a}, {b};"], ["pred", "pred"], ["s32"] * 2,
              lambda a, b: (int(less(a, b)), int(not less(a, b)))),
@@ -81,6 +92,24 @@ def form_cases():
              lambda a, b: (0x3f800000 if less(a, b) else 0,)),
         Case("set.and.u32", ["set.lt.and.u32.f32 {d0}, {a}, {b}, {c};"], ["u32"],
              ["f32", "f32", "pred"], lambda a, b, c: (U32 if f_less(a, b) and c else 0,)),
+        Case("set.f16", ["set.lt.f16.f16 {d0}, {a}, {b};", "set.geu.u32.f16 {d1}, {a}, {b};"],
+             ["b16", "u32"], ["f16"] * 2,
+             lambda a, b: (0x3c00 * h_less(a, b), U32 * (not h_less(a, b)))),
+        Case("set.f16x2", ["set.lt.f16x2.f16x2 {d0}, {a}, {b};", "set.geu.u32.f16x2 {d1}, {a}, {b};"],
+             ["b32", "u32"], ["f16x2"] * 2,
+             lambda a, b: (in_halves(a, b, lambda x, y: 0x3c00 * h_less(x, y)),
+                           in_halves(a, b, lambda x, y: 0xffff * (not h_less(x, y))))),
+        Case("set.or.f16x2", ["set.lt.or.f16x2.f16x2 {d0}, {a}, {b}, {c};"], ["b32"],
+             ["f16x2", "f16x2", "pred"],
+             lambda a, b, c: (in_halves(a, b, lambda x, y: 0x3c00 * (h_less(x, y) or c)),)),
+        Case("setp.f16x2", ["setp.lt.f16x2 {d0}|{d1}, {a}, {b};"], ["pred", "pred"], ["f16x2"] * 2,
+             lambda a, b: (int(h_less(a & 0xffff, b & 0xffff)), int(h_less(a >> 16, b >> 16)))),
+        Case("names and blanks as in cuda_fp16.hpp",
+             ["{{.reg.b32         f;", ".reg.b16 r, spc;", "mov.b16 spc,0X3C00U;", "cvt.f32.f16 f,{a};",
+              "add.f32 f,f,f;", "cvt.rn.f16.f32      r,f;", "add.f16 {d0}, r, spc;", "}}"],
+             ["f16"], ["f16"], lambda a: (half_sum(half_sum(a, a), 0x3c00),)),
+        Case("WARP_SZ", ["mov.u32 {d0}, WARP_SZ;", "add.u32 {d1}, {a}, WARP_SZ;"], ["u32", "u32"],
+             ["u32"], lambda a: (32, (a + 32) & U32)),
         Case("mov halves", ["mov.b64 %rd15, {{{a}, {b}}};", "mov.b64 {{{d1}, %r15}}, %rd15;",
                             "mov.b64 {d0}, {{%r15, {d1}}};"], ["b64", "b32"], ["b32"] * 2,
              lambda a, b: (a << 32 | b, a)),

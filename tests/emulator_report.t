@@ -109,15 +109,22 @@ def check_figure(folder):
 
 def check_mistakes(folder):
     path = os.path.join(folder, "none.svg")
+    before = os.listdir(folder)
     result, counters = run(folder, "07", "--figure", path, "--line", "1")
     lines = [str(a["line"]) for a in counters[0]["line_accesses"]]
     named = re.findall(r"\d+", result.stderr.split(":")[-1])
     tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1 and named == sorted(set(lines), key=int),
            "a line without an access: one line that names those that have one", result.stderr)
-    tap.ok(not os.path.exists(path), "and no file")
+    tap.ok(os.listdir(folder) == before, "and no file", os.listdir(folder))
+    kept = os.path.join(folder, "kept.svg")
+    with open(kept, "w", encoding="utf-8") as file:
+        file.write("of another line")
+    run(folder, "07", "--figure", kept, "--line", "1")
+    tap.ok(steps.text(kept) == "of another line", "a file that was there stays", steps.text(kept))
     result, _ = run(folder, "07", "--figure", "/nowhere/figure.svg", "--line", lines[0])
-    tap.ok(result.returncode == 2 and "/nowhere/figure.svg" in result.stderr,
-           "a file that cannot be written", result.stderr)
+    tap.ok(result.returncode == 2 and result.stdout == "" and result.stderr.count("\n") == 1
+           and "/nowhere/figure.svg" in result.stderr,
+           "a file that cannot be written: said before the run", result.stdout + result.stderr)
 
 
 with tempfile.TemporaryDirectory() as place:

@@ -47,6 +47,12 @@ int nvmlDeviceGetMaxClockInfo(void *device, int type, unsigned *mhz)
     return type == SM ? 0 : NOT_SUPPORTED;
 }
 
+int nvmlDeviceGetApplicationsClock(void *device, int type, unsigned *mhz)
+{
+    *mhz = 1620;
+    return type == SM && !getenv("NVML_NO_APPLICATION_CLOCK") ? 0 : NOT_SUPPORTED;
+}
+
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons)
 {
     *reasons = strtoull(getenv("NVML_REASONS"), NULL, 0);
@@ -91,9 +97,12 @@ def check_clocks():
     equal(result.out.splitlines()[-1].split()[-1], "1500", "the clock in the table")
     equal(record["driver"], "123.45", "the driver's version")
     equal(record["max_sm_clock_mhz"], 1755, "the highest clock")
+    equal(record["application_clock_mhz"], 1620, "the application clock")
     ok(math.isclose(record["ceiling_tflops"], 2 * 128 * 132 * 1755e6 / 1e12), "and the ceiling by it",
        record["ceiling_tflops"])
     equal([record[field] for field in POWER], [None] * 6, "no power without --power")
+    _, document = measure(NVML_NO_APPLICATION_CLOCK=1)
+    equal(document["records"][0]["application_clock_mhz"], None, "where there is none, as from CUDA 14 on")
     _, document = measure(NVML_BROKEN=1)
     equal(document["records"][0]["sm_clock_mhz"], None, "an NVML that does not start")
 

@@ -51,6 +51,8 @@ def bad_forms():
     yield ["--line", "0", "--figure", "build/figure.svg"], "--line"
     for both in ("--csv", "--json"):
         yield [both, "build/x", "--line", "3", "--figure", "build/x"], "same file"
+    yield ["--line", "3", "--figure", "build/figure"], ".svg"
+    yield ["--line", "3", "--figure", ".svg"], ".svg"
     for emulated in (["--lines"], ["--figure", "build/figure.svg", "--line", "3"], ["--schedule", "1"],
                      ["--shared-base", "0"]):
         yield emulated, "--emulate"  # there is a GPU

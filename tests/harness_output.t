@@ -17,7 +17,7 @@ TIMED = {"FAKE_STEP_MS": 2, "FAKE_CUBLAS_MS": 1, "FAKE_JITTER": 0.1}
 FIELDS = """date step name device driver cuda cublas registers shared_bytes spilled_bytes
     occupancy_percent m n k lda ldb ldc alpha beta seed verify l2_flushed pairs median_ms
     cublas_median_ms spread_percent step_tflops cublas_tflops ratio ratio_low ratio_high
-    sm_clock_mhz throttle power_w energy_j""".split()
+    sm_clock_mhz application_clock_mhz throttle power_w energy_j""".split()
 
 
 def files(folder, *options, **settings):

@@ -85,7 +85,8 @@ def check_order(folder):
     pairs = list(zip(names[::2], names[1::2]))
     ok(len(pairs) == 6 and all(sorted(pair) == ["cublas", "step"] for pair in pairs),
        "step and cuBLAS alternate", names)
-    ok(all(a != b for a, b in zip(pairs, pairs[1:])), "so does the order in the pair", names)
+    ok(all(a != b for a, b in zip(pairs, pairs[1:-1])), "so does the order in the pair", names)
+    ok(pairs[-1] == ("step", "cublas"), "in the last, the step goes first: it finds no result of cuBLAS", names)
     ok(all(before[1][0] == "memset" and int(before[1][1]) >= 2 * L2_BYTES
            for *_, before in trace.runs), "the L2 is flushed before every timed run",
        trace.runs)

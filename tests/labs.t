@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(steps.ROOT, "common", "labs"))
 import basics  # noqa: E402
 import check  # noqa: E402
 import labs  # noqa: E402
+import limits  # noqa: E402
 
 FOLDER = "labs/.test"  # nobody's files are there
 SOLVED = FOLDER + "/solved"
@@ -120,10 +121,10 @@ def check_hunt(name, findings):
 
 def check_judgements():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        wrong = [pool.submit(check.judge_results, f"build/{FOLDER}/step{name}") for name in GAPS]
-        planted = [pool.submit(check.judge_results, f"build/{FOLDER}/step{name}") for name in HUNTS]
-        right = [pool.submit(check.judge_results, f"build/step{name}") for name in GAPS]
-        counted = [pool.submit(check.judge_counters, f"build/step{name}", name) for name in GAPS]
+        wrong = [pool.submit(check.judge_results, check.twin(f"build/{FOLDER}/step{name}"), check.shapes_of(name)) for name in GAPS]
+        planted = [pool.submit(check.judge_results, check.twin(f"build/{FOLDER}/step{name}"), check.shapes_of(name)) for name in HUNTS]
+        right = [pool.submit(check.judge_results, check.twin(f"build/step{name}"), check.shapes_of(name)) for name in GAPS]
+        counted = [pool.submit(check.judge_counters, check.twin(f"build/step{name}"), name) for name in GAPS]
     for name, findings in zip(GAPS, wrong):
         check_unsolved(name, findings.result())
     for name, findings in zip(HUNTS, planted):
@@ -136,7 +137,7 @@ def check_counters_fail():
     """The steps before do not meet what a later lab asks for, and the line that costs most is named."""
     others = (("build/step05", "06"), ("build/step04", "05"), ("build/step07", "08"))
     for program, step in ((f"build/{FOLDER}/step{CHUNKS}", "00"), *others):
-        finding = check.judge_counters(program, step)
+        finding = check.judge_counters(check.twin(program), step)
         tap.ok(not finding.passed and finding.share < 1, f"{program} does not meet the counters of lab {step}", finding)
         tap.ok(re.search(r"steps?.*\.cu:\d+: ", finding.advice), "and a line is named", finding.advice)
 
@@ -144,8 +145,8 @@ def check_counters_fail():
 def check_speed():
     """Points by the ratio to cuBLAS; the ratios are made up, because there may be no GPU."""
     for ratio, share in ((0.9, 1.0), (0.76, 1.0), (0.38, 0.5)):
-        check.ratio_of = lambda program, r=ratio: (None, 0.8 if program == "./step07" else r)
-        finding = check.judge_speed("build/step07-mine", "07", lambda target: None)
+        check.ratio_of = lambda program, r=ratio: (None, 0.8 if program == check.at("step07") else r)
+        finding = check.judge_speed("mine", "07", float(check.rubric("07")["speed"]["full"]))
         tap.ok(abs(finding.share - share) < 1e-9, f"{ratio} of cuBLAS where the course has 0.8: {share}", finding)
 
 
@@ -205,20 +206,24 @@ def check_predictions():
         tap.ok(check.number_of(text) == number, f"'{text}' is {number}")
 
 
+def limited(command, **changed):
+    return limits.run(["sh", "-c", command], steps.ROOT, dict(os.environ), limits.RUN._replace(**changed))
+
+
 def check_limits():
-    check.CPU_SECONDS = 1
     begun = time.time()
-    outcome = check.run(["sh", "-c", "while :; do :; done"])
+    outcome = limited("while :; do :; done", cpu_seconds=1)
     tap.ok("did not end" in check.message(outcome) and time.time() - begun < 60, "an endless run is ended", outcome)
-    check.CPU_SECONDS, check.FILE_BYTES = 30, 1 << 16
-    outcome = check.run(["sh", "-c", "yes; exit 0"])
+    outcome = limited("sleep 60 & sleep 60", wall_seconds=1)
+    tap.ok("did not end" in check.message(outcome), "one that waits for ever, too", outcome)
+    outcome = limited("yes; exit 0", file_bytes=1 << 16)
     tap.ok(len(outcome.out) <= 1 << 16 and len(check.message(outcome)) < 300, "endless output is cut", outcome)
-    outcome = check.run(["sh", "-c", "kill -SEGV $$"])
+    outcome = limited("kill -SEGV $$")
     tap.ok("it crashed: SIGSEGV" in check.message(outcome), "a crash is a crash", outcome)
 
 
 def check_bad_input():
-    for arguments in (["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"]):
+    for arguments in (["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"], ["hint", "03-predict"]):
         result = lab(*arguments)
         tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, " ".join(arguments), result.stderr)
     result = judge("04", FOLDER + "/empty")

@@ -3,6 +3,7 @@ each. Nothing here is taken from the emulator."""
 
 import math
 import struct
+from fractions import Fraction
 
 from ptx_numbers import (FORMATS, INFINITY, NAN, Number, add, compare, decode, divide, encode, is_nan,
                          minimum, multiply, root, signed, size_of, whole)
@@ -120,6 +121,20 @@ def permuted(a, b, selector):
     return result
 
 
+# Which byte goes to each place, the highest first, for the four values of the two selecting bits.
+PERMUTATIONS = {"f4e": ((3, 2, 1, 0), (4, 3, 2, 1), (5, 4, 3, 2), (6, 5, 4, 3)),
+                "b4e": ((5, 6, 7, 0), (6, 7, 0, 1), (7, 0, 1, 2), (0, 1, 2, 3)),
+                "rc8": ((0,) * 4, (1,) * 4, (2,) * 4, (3,) * 4),
+                "ecl": ((3, 2, 1, 0), (3, 2, 1, 1), (3, 2, 2, 2), (3, 3, 3, 3)),
+                "ecr": ((0, 0, 0, 0), (1, 1, 1, 0), (2, 2, 1, 0), (3, 2, 1, 0)),
+                "rc16": ((1, 0, 1, 0), (3, 2, 3, 2), (1, 0, 1, 0), (3, 2, 3, 2))}
+
+
+def chosen_bytes(a, b, choice):
+    source = (b << 32 | a).to_bytes(8, "little")
+    return int.from_bytes(bytes(source[i] for i in choice), "big")
+
+
 def define_bits():
     for size in (32, 64):
         b = f"b{size}"
@@ -136,6 +151,9 @@ def define_bits():
         integer(f"bfind.shiftamt.{sign}32", "u32", "b32",
                 lambda a, x=sign == "s": -1 if find_bit(a, x, 32) < 0 else 31 - find_bit(a, x, 32))
     integer("prmt.b32", "b32", "b32 b32 b32", permuted)
+    for mode, choices in PERMUTATIONS.items():
+        integer(f"prmt.b32.{mode}", "b32", "b32 b32 b32",
+                lambda a, b, c, choices=choices: chosen_bytes(a, b, choices[c & 3]))
     integer("lop3.b32", "b32", "b32 b32 b32 imm",
             lambda a, b, c, table: sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1))
                                         & 1) << i for i in range(32)))
@@ -147,6 +165,19 @@ def define_bits():
                 lambda a, b, c, n=count: (b << 32 | a) << n(c) >> 32)
         integer(f"shf.r.{kind}.b32", "b32", "b32 b32 b32",
                 lambda a, b, c, n=count: (b << 32 | a) >> n(c))
+
+
+def of_half(function, bits):
+    """A function of Python's floats, rounded to float16."""
+    value = struct.unpack("<e", struct.pack("<H", bits))[0]
+    result = function(value)
+    if math.isnan(result) or math.isinf(result):
+        return encode(Number(NAN if math.isnan(result) else INFINITY, result < 0), "f16")
+    return encode(Number(Fraction(result), math.copysign(1, result) < 0), "f16")
+
+
+def half_power(exponent):
+    return math.inf if exponent > 1000 else 2.0 ** exponent
 
 
 def define_floats():
@@ -176,11 +207,16 @@ def define_floats():
     both = {"add": add, "add.rn": add, "sub": lambda a, b: add(a, -b), "sub.rn": lambda a, b: add(a, -b),
             "mul": multiply, "mul.rn": multiply, "min": minimum, "max": lambda a, b: minimum(a, b, 1),
             "fma.rn": lambda a, b, c: add(multiply(a, b), c)}
+    for name, want in (("min", -1), ("max", 1)):
+        both[f"{name}.NaN"] = lambda a, b, w=want: (Number(NAN) if NAN in (a.value, b.value)
+                                                    else minimum(a, b, w))
     for name, function in both.items():
         floating(f"{name}.f16", "f16", 3 if name == "fma.rn" else 2, function)
     define("neg.f16", "f16", "f16", lambda a: a ^ 0x8000)
     define("abs.f16", "f16", "f16", lambda a: a & 0x7fff)
-    for name in list(both) + ["neg", "abs"]:
+    for name, function in (("ex2", half_power), ("tanh", math.tanh)):
+        define(f"{name}.approx.f16", "f16", "f16", lambda a, f=function: of_half(f, a))
+    for name in list(both) + ["neg", "abs", "ex2.approx", "tanh.approx"]:
         _, operands, function = REFERENCE[f"{name}.f16"]
         define(f"{name}.f16x2", "f16x2", " ".join(["f16x2"] * len(operands)),
                lambda *w, f=function: f(*[x >> 16 for x in w]) << 16 | f(*[x & 0xffff for x in w]))
@@ -225,9 +261,8 @@ def define_comparisons():
              "num": (-1, 0, 1), "nan": (None,)}
     for t in ("f32", "f64", "f16"):
         for name, wanted in names.items():
-            if t != "f16" or name in list(orders) + ["neu", "nan"]:
-                define(f"setp.{name}.{t}", "pred", f"{t} {t}", lambda a, b, t=t, w=wanted: int(
-                    compare(decode(a, t), decode(b, t)) in w))
+            define(f"setp.{name}.{t}", "pred", f"{t} {t}", lambda a, b, t=t, w=wanted: int(
+                compare(decode(a, t), decode(b, t)) in w))
     for t in ("f32", "f64"):
         precision, least, _ = FORMATS[t]
         def normal(a, t=t, smallest=precision - 1 + least):
@@ -275,8 +310,10 @@ def converted(to, from_, mode, saturate, is_whole):
         if to in INTEGERS:
             size, is_signed = size_of(to), to[0] == "s"
             low, high = (-1 << (size - 1), (1 << (size - 1)) - 1) if is_signed else (0, (1 << size) - 1)
-            if not value.finite():
-                result = 0 if value.value == NAN else low if value.negative else high
+            if value.value == NAN:
+                result = (low or 1 << (size - 1)) if from_ == "f64" or size == 64 else 0
+            elif not value.finite():
+                result = low if value.negative else high
             else:
                 result = whole(value.value, mode) if from_ in FLOATS else value.value
             if saturate or from_ in FLOATS:
@@ -325,6 +362,24 @@ def flushed(bits):
     return bits if bits & 0x7f800000 else bits & 0x80000000
 
 
+def relu(bits):
+    number = decode(bits, "f16")
+    return encode(Number(0) if number.negative and number.value != NAN else number, "f16")
+
+
+def define_half_modified():
+    """.sat and .relu of float16."""
+    clamp = converted("f16", "f16", "rn", True, False)
+    for name in ("add.sat", "sub.sat", "mul.sat", "add.rn.sat", "fma.rn.sat", "fma.rn.relu"):
+        stem, _, change = name.rpartition(".")
+        after = relu if change == "relu" else clamp
+        _, operands, function = REFERENCE[f"{stem}.f16"]
+        one = lambda *b, f=function, g=after: g(f(*b))
+        define(f"{name}.f16", "f16", " ".join(operands), one)
+        define(f"{name}.f16x2", "f16x2", " ".join(["f16x2"] * len(operands)),
+               lambda *w, f=one: f(*[x >> 16 for x in w]) << 16 | f(*[x & 0xffff for x in w]))
+
+
 def define_modified():
     """A sample of what the decoder puts together: .ftz and .sat."""
     clamp = converted("f32", "f32", "rn", True, False)
@@ -348,5 +403,5 @@ def define_modified():
 
 
 for definitions in (define_integers, define_bits, define_floats, define_approximations,
-                    define_comparisons, define_selections, define_conversions, define_modified):
+                    define_comparisons, define_selections, define_conversions, define_modified, define_half_modified):
     definitions()

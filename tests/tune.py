@@ -16,6 +16,8 @@ import os
 import subprocess
 import sys
 
+import gpu
+
 SKIPPED = 77
 TERMS, FEW_TERMS = 4096, 128
 # m, n, k of the comparison, and how many pairs of runs each takes.
@@ -185,14 +187,9 @@ def write_records(path, records):
             writer.writerow({"candidate": candidate, "kind": kind, **record})
 
 
-def has_gpu():
-    listing = subprocess.run(["./step10", "--list"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return listing.returncode == 0 and not ("no CUDA device" in listing.stdout or "emulated" in listing.stdout)
-
-
 def main(candidates):
     records = {}
-    if not has_gpu():
+    if not gpu.found_by("./step10"):
         fail("needs a GPU: there is no CUDA device, and the emulator measures nothing", SKIPPED)
     os.makedirs(FOLDER, exist_ok=True)
     speeds = measure_all(candidates, records)

@@ -29,7 +29,7 @@ step, (alone, full, overhead), tile_n = "{step}", {speed}, {tile_n}
 with open("log", "a") as log:
     log.write(f"{{step}} {{' '.join(sys.argv[1:])}} {{os.environ.get('SGEMM_TABLE', '')}}\n")
 if "--list" in sys.argv:
-    sys.exit()
+    sys.exit(print("device   Stand-in, sm_90, 132 SMs, driver 1.2, CUDA 13.0, cuBLAS 13.1"))
 if {exit}:
     sys.exit("step{step}: {complaint}") if {exit} == 1 else sys.exit({exit})
 m, n, k = (int(sys.argv[sys.argv.index(option) + 1]) for option in ("-m", "-n", "-k"))

@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "fault.h"
 #include "footprint.h"
+#include "launch.h"
 #include "memory.h"
 #include "opcodes.h"
 #include "shadow.h"
@@ -191,6 +192,7 @@ static void locate_apart(struct warp *warp, const struct instruction *instructio
         }
         if ((together >> leader & 1) == 0)
             outside(warp, instruction, leader, addresses[leader], bytes, write);
+        launch_touches(warp->block->launch, allocation);
         memory_note_use(allocation, write);
         begin_global(warp, instruction, together, same);
         shadow_global(warp, instruction, addresses[leader], bytes, write, allocation);
@@ -217,10 +219,13 @@ static bool place_global(struct warp *warp, const struct instruction *instructio
         &block->last_allocation[instruction - block->launch->code->instructions];
     if (((uint32_t)first | footprint->bits) & (bytes - 1))
         check_pattern(warp, instruction, active, first, bytes);
-    if (!within(*last, smallest, greatest, bytes))
-        *last = memory_holding(smallest);
-    if (!within(*last, smallest, greatest, bytes))
-        return false;
+    if (!within(*last, smallest, greatest, bytes)) {
+        struct allocation *found = memory_holding(smallest);
+        if (!within(found, smallest, greatest, bytes))
+            return false;
+        launch_touches(block->launch, found);
+        *last = found;
+    }
     memory_note_use(*last, write);
     block->set->spread((*last)->host + (first - (*last)->address), footprint->delta, at);
     recent->times++;
@@ -450,7 +455,10 @@ static void move_local(struct warp *warp, const struct instruction *instruction,
                        uint64_t addresses[LANES])
 {
     const struct detail *detail = detail_of(warp, instruction);
-    const uint64_t bytes = warp->frame->top;
+    const struct frame *frame = warp->frame;
+    const uint64_t bytes = warp->block->launch->checks
+                               ? frame->local + frame->function->kernel->local_bytes
+                               : frame->top;
     uint8_t *at[LANES];
     fill_inactive(active, addresses);
     check_alignment(warp, instruction, active, addresses, detail->bytes);

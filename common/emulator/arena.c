@@ -22,7 +22,7 @@ void *zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL)
-        emulator_fail("out of host memory: %zu bytes wanted", count * size);
+        out_of_memory(count * size);
     return memory;
 }
 

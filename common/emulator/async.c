@@ -8,17 +8,20 @@
 #include "counters.h"
 #include "fault.h"
 #include "footprint.h"
+#include "launch.h"
 #include "memory.h"
 #include "shadow.h"
 
 // What one lane asked one cp.async for.
 struct copy {
     int lane;
-    int group;            // of this lane's groups: 0 is the first
-    uint64_t to;          // from the start of the window
-    const uint8_t *from;  // on the host
-    uint32_t read, bytes; // bytes from `read` on become zero
-    bool valid;           // every byte read had been written
+    int group;             // of this lane's groups: 0 is the first
+    uint64_t to;           // from the start of the window
+    uint64_t address;      // to read from
+    const uint8_t *from;   // that on the host
+    uint32_t read, bytes;  // bytes from `read` on become zero
+    bool valid;            // every byte read had been written
+    uint8_t asked_for[16]; // what was there when the copy began
 };
 
 struct copy_queue {
@@ -49,7 +52,7 @@ static struct copy *append(struct copy_queue *queue)
         queue->room = queue->room == 0 ? 16 * LANES : 2 * queue->room;
         queue->copies = realloc(queue->copies, (size_t)queue->room * sizeof *queue->copies);
         if (queue->copies == NULL)
-            emulator_fail("out of host memory for cp.async");
+            out_of_memory((size_t)queue->room * sizeof *queue->copies);
     }
     return &queue->copies[queue->count++];
 }
@@ -100,6 +103,7 @@ static const uint8_t *find_source(struct warp *warp, const struct instruction *i
                   ? "use after free"
                   : "out of bounds",
               read, describe_address(address, read, place, sizeof place));
+    launch_touches(warp->block->launch, allocation);
     memory_note_use(allocation, false);
     *valid = memory_valid(allocation, address - allocation->address, read);
     return allocation->host + (address - allocation->address);
@@ -143,11 +147,14 @@ void async_copy(struct warp *warp, const struct instruction *instruction, uint32
         *copy = (struct copy){.lane = l,
                               .group = warp->copies->committed[l],
                               .to = to[l],
+                              .address = from[l],
                               .read = read[l],
                               .bytes = detail->bytes,
                               .valid = true};
-        if (reading >> l & 1)
+        if (reading >> l & 1) {
             copy->from = find_source(warp, instruction, l, from[l], read[l], &copy->valid);
+            memcpy(copy->asked_for, copy->from, read[l]);
+        }
         if (warp->block->launch->checks)
             shadow_pending(warp, instruction, l, to[l], detail->bytes);
     }
@@ -162,10 +169,23 @@ void async_commit(struct warp *warp, const struct instruction *instruction, uint
         warp->copies->committed[l] += (int)(active >> l & 1);
 }
 
+// The GPU reads the source at any time until the wait is over.
+static void check_source(struct warp *warp, const struct instruction *instruction,
+                         const struct copy *copy)
+{
+    char place[512];
+    if (copy->read > 0 && memcmp(copy->from, copy->asked_for, copy->read) != 0)
+        fault(warp, instruction, copy->lane,
+              "cp.async: the source of a copy of %u bytes has changed before the wait for it: %s",
+              copy->read, describe_address(copy->address, copy->read, place, sizeof place));
+}
+
 static void carry_out(struct warp *warp, const struct instruction *instruction,
                       const struct copy *copy)
 {
     uint8_t *to = warp->block->shared + copy->to;
+    if (warp->block->launch->checks)
+        check_source(warp, instruction, copy);
     if (copy->read > 0)
         memcpy(to, copy->from, copy->read);
     memset(to + copy->read, 0, copy->bytes - copy->read);

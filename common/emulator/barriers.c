@@ -16,8 +16,11 @@ void tick(struct warp *warp, const struct instruction *instruction, uint32_t lan
 {
     struct block *block = warp->block;
     if (block->clock == GREATEST_TIME)
-        fault(warp, instruction, first_lane(lanes),
-              "barrier: the block has synchronized too often for the checker to follow");
+        fault(
+            warp, instruction, first_lane(lanes),
+            "barrier: the block has passed %d barriers, which looks like a loop without end (more "
+            "of them the checker cannot count)",
+            GREATEST_TIME - 1);
     block->clock++;
 }
 

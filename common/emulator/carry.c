@@ -45,20 +45,22 @@ static uint64_t half_product(const struct carrying *how, uint64_t a, uint64_t b)
     return (how->high ? high : (uint64_t)product) & mask;
 }
 
-// The sum of two words and a carry; `carry` becomes that of the sum.
+// The sum of two words and a carry; `carry` becomes that of the sum. As in the hardware a - b is
+// the sum a + ~b + 1, whose carry says that nothing was borrowed: nvcc's division of 128 bits reads
+// it.
 static uint64_t sum(uint64_t a, uint64_t b, bool subtract, int bits, bool *carry)
 {
-    const unsigned __int128 mask = bits == 32 ? 0xffffffff : UINT64_MAX;
-    const unsigned __int128 result =
-        subtract ? (unsigned __int128)a - b - *carry : (unsigned __int128)a + b + *carry;
-    *carry = (result & ~mask) != 0;
-    return (uint64_t)(result & mask);
+    const uint64_t mask = bits == 32 ? 0xffffffff : UINT64_MAX;
+    const unsigned __int128 result = (unsigned __int128)a + (subtract ? ~b & mask : b) + *carry;
+    *carry = (result & ~(unsigned __int128)mask) != 0;
+    return (uint64_t)result & mask;
 }
 
 void add_with_carry(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     const struct carrying *how = &detail_of(warp, instruction)->carrying;
-    const uint32_t carries = how->reads ? warp->predicates[instruction->s[3]] : 0;
+    const uint32_t none = how->subtracts ? ALL_LANES : 0;
+    const uint32_t carries = how->reads ? warp->predicates[instruction->s[3]] : none;
     const int bits = how->wide ? 64 : 32;
     uint8_t *to = warp->file + (size_t)SLOT_BYTES * instruction->d[0];
     uint32_t left = 0;

@@ -110,7 +110,6 @@ static uint64_t write_integer(const struct type *type, struct number number, boo
     return extend ? kept | UINT64_MAX << type->bits : kept;
 }
 
-// A NaN counts as 0.
 static struct number whole(double value)
 {
     const double size = fabs(value);
@@ -137,6 +136,15 @@ static double flush(const struct conversion *how, enum number_type type, double 
     return how->flush && type == TYPE_F32 && fabs(value) < 0x1p-126 ? copysign(0, value) : value;
 }
 
+// A NaN becomes 0, but from or to 64 bits the number with only the highest bit set.
+static uint64_t nan_as_integer(const struct conversion *how)
+{
+    const struct type *to = &types[how->to];
+    const bool is_zero = how->from != TYPE_F64 && to->bits != 64;
+    const struct number highest = {.magnitude = UINT64_C(1) << (to->bits - 1)};
+    return is_zero ? 0 : write_integer(to, highest, false);
+}
+
 static uint64_t convert_float(const struct conversion *how, double value)
 {
     const struct type *to = &types[how->to];
@@ -144,7 +152,7 @@ static uint64_t convert_float(const struct conversion *how, double value)
     if (how->whole)
         value = round_whole(how->rounding, value);
     if (!to->is_float)
-        return write_integer(to, whole(value), true);
+        return isnan(value) ? nan_as_integer(how) : write_integer(to, whole(value), true);
     if (!how->whole)
         value = round_float(how, to, value);
     if (how->saturate)

@@ -12,7 +12,7 @@
 
 cublasStatus_t open_blas(cublasHandle_t handle)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     return handle == NULL ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_SUCCESS;
 }
@@ -29,7 +29,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle)
 {
     if (handle == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return close_blas(CUBLAS_STATUS_NOT_INITIALIZED);
     *handle = zeroed(1, sizeof **handle);
     return close_blas(CUBLAS_STATUS_SUCCESS);

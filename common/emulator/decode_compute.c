@@ -65,22 +65,61 @@ static bool take_modifier(char text[OPCODE_SIZE], const char *modifier)
     return false;
 }
 
-// What is not in the table with .ftz or .sat: without them, between other instructions that change
-// the sources and the result.
+// What modifiers do to values, each an instruction of its own.
+struct changes {
+    const struct opcode *source;    // to each of the sources; NULL: nothing
+    const struct opcode *result[3]; // to the result, one after the other
+    int count;
+};
+
+// Takes a modifier out of an opcode's text. False where the table does not know what it does to
+// numbers of the type that the text ends in: nothing but .f32, .f16 and .f16x2 has one.
+static bool take_change(char text[OPCODE_SIZE], const char *modifier, const char *instruction,
+                        struct changes *changes)
+{
+    char name[OPCODE_SIZE];
+    if (!take_modifier(text, modifier))
+        return true;
+    const char *const type = strrchr(text, '.');
+    snprintf(name, sizeof name, "%s%s", instruction, type != NULL ? type : "");
+    changes->result[changes->count] = find_opcode(text_of(name));
+    return changes->result[changes->count++] != NULL;
+}
+
+static bool take_changes(char text[OPCODE_SIZE], struct changes *changes)
+{
+    *changes = (struct changes){0};
+    if (!take_change(text, "ftz", "flush", changes))
+        return false;
+    changes->source = changes->count > 0 ? changes->result[0] : NULL;
+    return take_change(text, "sat", "saturate", changes) &&
+           (!text_starts(text_of(text), "fma.") || take_change(text, "relu", "relu", changes)) &&
+           changes->count > 0;
+}
+
+static bool draft_change(struct decoder *decoder, const struct opcode *change, struct operand d,
+                         struct operand a)
+{
+    const struct operand operands[] = {d, a};
+    return draft_opcode(decoder, change, operands, 2);
+}
+
+// What is not in the table with .ftz, .sat or .relu: without them, between other instructions that
+// change the sources and the result.
 static bool draft_modified(struct decoder *decoder, char text[OPCODE_SIZE],
                            const struct operand *operands, int count)
 {
-    const bool flush = take_modifier(text, "ftz");
-    const bool saturate = take_modifier(text, "sat");
-    const struct opcode *opcode = find_opcode(text_of(text));
+    struct changes changes;
     struct operand changed[5];
-    if ((!flush && !saturate) || opcode == NULL || !text_ends(text_of(text), ".f32") || count > 5 ||
-        count != 1 + source_count(opcode))
+    if (!take_changes(text, &changes))
+        return false;
+    const struct opcode *opcode = find_opcode(text_of(text));
+    if (opcode == NULL || count > 5 || count != 1 + source_count(opcode))
         return false;
     memcpy(changed, operands, (size_t)count * sizeof *operands);
-    for (int i = 1; i < count && flush; i++) {
+    for (int i = 1; i < count && changes.source != NULL; i++) {
         changed[i] = temporary(decoder, REGISTER_32);
-        if (!draft_known(decoder, "flush.f32", changed[i], operands[i], operands[i]))
+        if (!draft_change(decoder, changes.source, changed[i], operands[i]))
             return false;
     }
     if (opcode->destination != CLASS_32)
@@ -88,12 +127,14 @@ static bool draft_modified(struct decoder *decoder, char text[OPCODE_SIZE],
     changed[0] = temporary(decoder, REGISTER_32);
     if (!draft_opcode(decoder, opcode, changed, count))
         return false;
-    const struct operand flushed =
-        flush && saturate ? temporary(decoder, REGISTER_32) : operands[0];
-    if (flush && !draft_known(decoder, "flush.f32", flushed, changed[0], changed[0]))
-        return false;
-    return !saturate || draft_known(decoder, "saturate.f32", operands[0],
-                                    flush ? flushed : changed[0], changed[0]);
+    struct operand result = changed[0];
+    for (int i = 0; i < changes.count; i++) {
+        const struct operand from = result;
+        result = i + 1 < changes.count ? temporary(decoder, REGISTER_32) : operands[0];
+        if (!draft_change(decoder, changes.result[i], result, from))
+            return false;
+    }
+    return true;
 }
 
 static bool draft_text(struct decoder *decoder, struct text text, const struct operand *operands,
@@ -156,31 +197,6 @@ static bool draft_comparison(struct decoder *decoder, struct text opcode,
            (second == NULL || draft_known(decoder, last, *second, inverse, other));
 }
 
-// set.lt.u32.f32 d, a, b: all ones (or 1.0) where the comparison holds.
-static bool draft_set(struct decoder *decoder, const struct statement *statement)
-{
-    char text[OPCODE_SIZE];
-    struct operand operands[4];
-    if (statement->opcode.length + 2 > sizeof text || statement->count < 3 || statement->count > 4)
-        return false;
-    snprintf(text, sizeof text, "setp%.*s", (int)statement->opcode.length - 3,
-             statement->opcode.start + 3);
-    const bool is_float = text_ends(text_of(text), ".f32.f32") || strstr(text, ".f32.") != NULL;
-    const bool known = is_float ? take_modifier(text, "f32")
-                                : take_modifier(text, "u32") || take_modifier(text, "s32") ||
-                                      take_modifier(text, "b32");
-    memcpy(operands, statement->operands, (size_t)statement->count * sizeof *operands);
-    operands[0] = temporary(decoder, REGISTER_PREDICATE);
-    if (!known || !draft_comparison(decoder, text_of(text), operands, statement->count))
-        return false;
-    const struct operand choice[] = {
-        statement->operands[0],
-        {.kind = OPERAND_INTEGER, .value = is_float ? 0x3f800000 : 0xffffffff},
-        {.kind = OPERAND_INTEGER, .value = 0},
-        operands[0]};
-    return draft_opcode(decoder, find_opcode(text_of("selp.b32")), choice, 4);
-}
-
 // Halves -----------------------------------------------------------------------------------------
 
 // A register from a vector of two or four parts, or the other way round: mov.b64 d, {low, high}.
@@ -228,6 +244,110 @@ static bool draft_parts(struct decoder *decoder, const struct statement *stateme
     return unpack(decoder, "b64", halves, *from) &&
            unpack(decoder, "b32", &to->elements[0], halves[0]) &&
            unpack(decoder, "b32", &to->elements[2], halves[1]);
+}
+
+// Comparisons of pairs, and comparisons as numbers
+// -------------------------------------------------
+
+// The two halves of each source; a predicate, the last of three, stays.
+static bool halve(struct decoder *decoder, const struct operand *operands, int count,
+                  struct operand halves[2][4])
+{
+    for (int i = 1; i < count; i++) {
+        const bool predicate = i == 3;
+        const struct operand parts[] = {
+            predicate ? operands[i] : temporary(decoder, REGISTER_32),
+            predicate ? operands[i] : temporary(decoder, REGISTER_32),
+        };
+        if (!predicate && !unpack(decoder, "b32", parts, operands[i]))
+            return false;
+        halves[0][i] = parts[0];
+        halves[1][i] = parts[1];
+    }
+    return true;
+}
+
+// setp.lt.f16x2 p|q, a, b: p from the low halves, q from the high ones.
+static bool draft_pair_comparison(struct decoder *decoder, struct text opcode,
+                                  const struct operand *operands, int count)
+{
+    struct operand halves[2][4];
+    const struct text one = {opcode.start, opcode.length - strlen("x2")};
+    if (count < 3 || count > 4 || operands[0].second == NULL ||
+        !halve(decoder, operands, count, halves))
+        return false;
+    halves[0][0] = operands[0];
+    halves[0][0].second = NULL;
+    halves[1][0] = *operands[0].second;
+    return draft_comparison(decoder, one, halves[0], count) &&
+           draft_comparison(decoder, one, halves[1], count);
+}
+
+// What `set` gives where a comparison holds, by the type of its result; 0 where that is no such
+// type.
+static uint64_t truth_of(const char *type)
+{
+    static const struct {
+        const char *type;
+        uint64_t truth;
+    } truths[] = {{".u32", UINT32_MAX}, {".s32", UINT32_MAX}, {".b32", UINT32_MAX},
+                  {".f32", 0x3f800000}, {".u16", UINT16_MAX}, {".s16", UINT16_MAX},
+                  {".f16", 0x3c00},     {".f16x2", 0x3c00}};
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+        if (strcmp(truths[i].type, type) == 0)
+            return truths[i].truth;
+    return 0;
+}
+
+static bool draft_truth(struct decoder *decoder, struct text comparison,
+                        const struct operand *operands, int count, uint64_t truth)
+{
+    struct operand compared[4];
+    memcpy(compared, operands, (size_t)count * sizeof *operands);
+    compared[0] = temporary(decoder, REGISTER_PREDICATE);
+    const struct operand choice[] = {operands[0],
+                                     {.kind = OPERAND_INTEGER, .value = truth},
+                                     {.kind = OPERAND_INTEGER, .value = 0},
+                                     compared[0]};
+    return draft_comparison(decoder, comparison, compared, count) &&
+           draft_opcode(decoder, find_opcode(text_of("selp.b32")), choice, 4);
+}
+
+static bool draft_pair_truth(struct decoder *decoder, struct text comparison,
+                             const struct operand *operands, int count, uint64_t truth)
+{
+    struct operand halves[2][4];
+    if (!halve(decoder, operands, count, halves))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        halves[i][0] = temporary(decoder, REGISTER_32);
+        if (!draft_truth(decoder, comparison, halves[i], count, truth & UINT16_MAX))
+            return false;
+    }
+    const struct operand parts[] = {halves[0][0], halves[1][0]};
+    return pack(decoder, "b32", operands[0], parts);
+}
+
+// set.lt.u32.f32 d, a, b: all ones (or 1.0) where the comparison holds; of pairs, in each half.
+static bool draft_set(struct decoder *decoder, const struct statement *statement)
+{
+    char text[OPCODE_SIZE];
+    char type[OPCODE_SIZE];
+    if (statement->opcode.length + 2 > sizeof text || statement->count < 3 || statement->count > 4)
+        return false;
+    snprintf(text, sizeof text, "setp%.*s", (int)statement->opcode.length - 3,
+             statement->opcode.start + 3);
+    char *const from = strrchr(text, '.');
+    snprintf(type, sizeof type, "%s", from);
+    *from = '\0';
+    char *const to = strrchr(text, '.');
+    const uint64_t truth = to != NULL ? truth_of(to) : 0;
+    if (truth == 0)
+        return false;
+    const bool pair = strcmp(type, ".f16x2") == 0;
+    snprintf(to, sizeof text - (size_t)(to - text), "%s", pair ? ".f16" : type);
+    return (pair ? draft_pair_truth : draft_truth)(decoder, text_of(text), statement->operands,
+                                                   statement->count, truth);
 }
 
 // Conversions ------------------------------------------------------------------------------------
@@ -320,6 +440,8 @@ bool decode_computation(struct decoder *decoder, const struct statement *stateme
     const struct text text = statement->opcode;
     if (draft_text(decoder, text, statement->operands, statement->count))
         return true;
+    if (text_starts(text, "setp.") && text_ends(text, ".f16x2"))
+        return draft_pair_comparison(decoder, text, statement->operands, statement->count);
     if (text_starts(text, "setp."))
         return draft_comparison(decoder, text, statement->operands, statement->count);
     if (text_starts(text, "set."))

@@ -18,6 +18,7 @@ extern "C" {
 
 enum {
     EMULATOR_FAULT = 4,       // exit code
+    EMULATOR_NO_MEMORY = 3,   // that where the host has not enough memory for the emulator
     EMULATOR_BAD_SETTING = 2, // and that where a setting of the environment makes no sense
 };
 
@@ -33,6 +34,7 @@ struct emulator_settings {
     bool checks;         // false: only accesses outside every allocation are faults
     bool counters;       // count what kernels do
     int workers;         // threads that run blocks; 0: one for each core
+    bool own_program;    // emucc has built it: tell what helps to find its mistakes
     bool leaks_at_exit;  // look for leaks when the program exits, whatever the reason
     int figure_line;     // draw an access of this line of the source; 0: of none
     int vector_bits;     // 128, 256: no vector instructions wider than that; 0: the CPU's widest
@@ -67,10 +69,15 @@ struct emulator_totals emulator_totals(void);
 // line but the first begins with `indent`.
 void emulator_write_counts(FILE *out, const char *indent);
 
+// Why a file cannot be written there, known before there is anything to write; NULL where it can.
+// What the file holds stays.
+const char *emulator_output_problem(const char *path);
+
 // Draws, as SVG, what one warp's access in line emulator_settings.figure_line of the source
 // touches: of the accesses counted since then the first by a whole warp, or else by the most lanes.
-// False where there is none: `problem`, room for `size` bytes, then says so.
-bool emulator_draw(FILE *out, char *problem, size_t size);
+// False where there is none, or the file cannot be written: it stays as it was, and `problem`, room
+// for `size` bytes, says why.
+bool emulator_draw(const char *path, char *problem, size_t size);
 
 // Prints what the emulator takes the hardware to do, a line for each fact and modelled GPU: its
 // name, the GPU, the value, and "measured" where a test on that GPU has shown it, else "assumed".

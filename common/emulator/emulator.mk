@@ -9,9 +9,11 @@ EMULATED_LIBRARIES := -ldl -lpthread -lm
 
 include common/emulator/flags.mk
 
+# An object is there only when it is complete: emucc takes it.
 build/common/emulator/%.o: common/emulator/%.c build/host-flags
 	$(call say,CC,$@)
-	$(Q)$(CC) $(HOST_FLAGS) $(EMULATOR_FLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(HOST_FLAGS) $(EMULATOR_FLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.part
+	$(Q)mv $@.part $@
 
 $(EMULATED): build/step%-emulated: $$(call objects_of,%) $$(call main_objects_of,%) $(HARNESS) \
 		build/common/poison.o $(EMULATOR)
@@ -53,7 +55,7 @@ build/tests/emulator_facts: build/tests/emulator_facts.o $(EMULATOR)
 
 # Programs as a learner writes them, built as he builds them.
 EMULATOR_PROGRAMS := $(patsubst %.cu,build/%,$(wildcard tests/emulator/programs/*.cu))
-$(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*)
+$(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*) | $(EMULATOR)
 	$(call say,EMUCC,$@)
 	$(Q)NVCC='$(NVCC)' CC='$(CC)' common/emulator/emucc $< -o $@
 
@@ -74,8 +76,9 @@ MUTATIONS := $(patsubst %.cu,%,$(wildcard build/mutations/*.cu))
 .PHONY: mutations
 mutations: $(MUTATIONS)
 
+# What a deletion leaves without use is nothing to warn of.
 build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcompiler -Wno-unused-parameter -gencode arch=compute_80,code=compute_80 -c $< -o $@
 
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
 #include "emulator.h"
 #include "fault.h"
+#include "output.h"
 
 extern char **environ;
 
@@ -73,14 +75,21 @@ static void set_workers(const char *name, const char *value)
     emulator_settings.workers = (int)number(name, value, 1, 64, "threads, 1 to 64");
 }
 
-static const char gpu_wanted[] = "a GPU, sm_75 or later, such as sm_86";
-
+// The value is the name of a GPU that is modelled.
 static void set_gpu(const char *name, const char *value)
 {
-    if (strncmp(value, "sm_", 3) != 0)
-        bad_setting(name, value, gpu_wanted);
-    emulator_settings.capability = (int)number(name, value + 3, 75, 999, gpu_wanted);
-    emulator_settings.only_this_gpu = true;
+    char known[128] = "a modelled GPU:";
+    for (int i = 0; device_capability_of(i) > 0; i++) {
+        char gpu[16];
+        snprintf(gpu, sizeof gpu, " sm_%d", device_capability_of(i));
+        if (strcmp(gpu + 1, value) == 0) {
+            emulator_settings.capability = device_capability_of(i);
+            emulator_settings.only_this_gpu = true;
+            return;
+        }
+        strncat(known, gpu, sizeof known - strlen(known) - 1);
+    }
+    bad_setting(name, value, known);
 }
 
 static void set_report(const char *name, const char *value)
@@ -147,38 +156,22 @@ static _Noreturn void cannot_write(const char *name, const char *file, const cha
     _Exit(EMULATOR_BAD_SETTING);
 }
 
-static FILE *open_for(const char *name, const char *file)
-{
-    FILE *opened = fopen(file, "w");
-    if (opened == NULL)
-        cannot_write(name, file, strerror(errno));
-    return opened;
-}
-
-static void close_for(const char *name, const char *file, FILE *opened)
-{
-    if (fclose(opened) != 0)
-        cannot_write(name, file, strerror(errno));
-}
-
 static void write_json(void)
 {
-    FILE *file = open_for("JSON", wanted.json);
-    emulator_write_counts(file, "");
-    fputc('\n', file);
-    close_for("JSON", wanted.json, file);
+    struct output output;
+    if (!output_open(&output, wanted.json))
+        cannot_write("JSON", wanted.json, strerror(errno));
+    emulator_write_counts(output.file, "");
+    fputc('\n', output.file);
+    if (!output_keep(&output))
+        cannot_write("JSON", wanted.json, strerror(errno));
 }
 
 static void write_figure(void)
 {
     char problem[300];
-    FILE *file = open_for("FIGURE", wanted.figure);
-    const bool drawn = emulator_draw(file, problem, sizeof problem);
-    close_for("FIGURE", wanted.figure, file);
-    if (!drawn) {
-        remove(wanted.figure);
+    if (!emulator_draw(wanted.figure, problem, sizeof problem))
         cannot_write("FIGURE", wanted.figure, problem);
-    }
 }
 
 // On stderr, so that what the program prints stays as it is.
@@ -197,12 +190,28 @@ static void report(void)
 
 // ------------------------------------------------------------------------------------------------
 
+static bool is_svg(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
+}
+
 static void check_figure(void)
 {
+    if (wanted.figure != NULL && !is_svg(wanted.figure))
+        bad_setting("FIGURE", wanted.figure, "the name of a file that ends in .svg");
     if (wanted.figure != NULL && emulator_settings.figure_line == 0)
         bad_setting("FIGURE", wanted.figure, "of which line? EMULATOR_LINE=N says so");
     if (wanted.figure == NULL && emulator_settings.figure_line != 0)
         bad_setting("LINE", "N", "for which drawing? EMULATOR_FIGURE=FILE.svg says so");
+}
+
+// Before the run: at its end it would be too late.
+static void check_output(const char *name, const char *file)
+{
+    const char *const problem = file != NULL ? emulator_output_problem(file) : NULL;
+    if (problem != NULL)
+        bad_setting(name, file, problem);
 }
 
 // Before the constructors that register kernels, and after the one that sees to the check for
@@ -212,10 +221,13 @@ __attribute__((constructor(102))) static void configure(int argc, char **argv)
     const char *const slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     if (argc > 0)
         emulator_settings.program = slash != NULL ? slash + 1 : argv[0];
+    emulator_settings.own_program = true;
     emulator_settings.capability = 0; // as the program has been built
     for (char **variable = environ; *variable != NULL; variable++)
         apply(*variable);
     check_figure();
+    check_output("JSON", wanted.json);
+    check_output("FIGURE", wanted.figure);
     emulator_settings.counters =
         wanted.report || wanted.lines || wanted.json != NULL || wanted.figure != NULL;
     if (emulator_settings.counters)

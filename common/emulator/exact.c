@@ -11,19 +11,20 @@
 enum kind {
     PLAIN_READ,
     STRONG_READ,
-    STRONG_WRITE, // or an atomic, which reads as well
-    PLAIN_WRITE,  // never noted: it is the tag `write` of a struct shadow
+    STRONG_WRITE,
+    ATOMIC,      // reads as well
+    PLAIN_WRITE, // never noted: it is the tag `write` of a struct shadow
 };
 
 // An access of some lanes of a warp, all of the same kind, since the last plain write.
 struct note {
     uint64_t tag; // of the warp's lane 0, with the latest time of all
     uint32_t lanes;
-    uint32_t kind : 2, next : 30; // of the same granule; 0: none
+    uint32_t kind : 3, block_only : 1, next : 28; // of the same granule, the latest first; 0: none
 };
 
 enum {
-    NEXT_MASK = 0x3fffffff,
+    NEXT_MASK = 0x0fffffff,
     MOST_NOTES = 32, // of a granule: of more, the latest ones are known
 };
 
@@ -42,6 +43,7 @@ struct access {
     enum kind kind;
     bool reads; // of an atomic, too
     bool sees;  // volatile: what others published comes before it, fence or not
+    bool block_only;
     struct notes *notes;
 };
 
@@ -153,6 +155,7 @@ static void require_order(const struct access *a, uint32_t lanes, uint64_t tag, 
     static const char *const verbs[] = {[PLAIN_READ] = "reads",
                                         [STRONG_READ] = "reads",
                                         [STRONG_WRITE] = "changes",
+                                        [ATOMIC] = "changes",
                                         [PLAIN_WRITE] = "writes over"};
     if (is_settled(a, tag))
         return;
@@ -169,86 +172,95 @@ static void require_order(const struct access *a, uint32_t lanes, uint64_t tag, 
 
 // Notes -----------------------------------------------------------------------------------------
 
+static bool changes(enum kind kind)
+{
+    return kind == STRONG_WRITE || kind == ATOMIC;
+}
+
 static bool conflicts(enum kind earlier, enum kind now)
 {
     if (now == PLAIN_READ)
-        return earlier == STRONG_WRITE;
-    return now == PLAIN_WRITE || (now == STRONG_WRITE && earlier == PLAIN_READ);
+        return changes(earlier);
+    return now == PLAIN_WRITE || (changes(now) && earlier == PLAIN_READ);
 }
 
+// Strong accesses of two blocks, of which one is strong for its own block only.
+static bool out_of_scope(const struct access *a, const struct note *note)
+{
+    const bool strong = note->kind != PLAIN_READ && (a->kind == STRONG_READ || changes(a->kind));
+    return a->v.global && strong && (changes(note->kind) || changes(a->kind)) &&
+           (note->block_only || a->block_only) && number_of(note->tag) != number_of(a->v.tag);
+}
+
+// Whether the note is of the same warp: of the same block is all of shared memory.
+static bool is_mine(const struct access *a, const struct note *note)
+{
+    const uint64_t mask = a->v.global ? NUMBER_MASK << THREAD_BITS | THREAD_MASK : THREAD_MASK;
+    return ((note->tag ^ a->v.tag) & mask) == 0;
+}
+
+// Atomics at one place have an order of their own: what a lane's atomic came after, the lane's
+// later accesses to that place come after as well. So the last block to count may set the counter
+// to 0.
 static void check_notes(const struct access *a, const struct shadow *shadow, uint32_t lanes,
                         uint64_t index)
 {
+    uint32_t left = lanes;
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         const struct note *note = &a->notes->list[i];
-        if (conflicts(note->kind, a->kind))
-            require_order(a, lanes, note->tag, note->lanes,
-                          note->kind == STRONG_WRITE ? "changed" : "read", index);
+        if (conflicts(note->kind, a->kind) || out_of_scope(a, note))
+            require_order(a, note->kind == ATOMIC ? left : lanes, note->tag, note->lanes,
+                          changes(note->kind) ? "changed" : "read", index);
+        if (note->kind == ATOMIC && is_mine(a, note))
+            left &= ~note->lanes;
     }
 }
 
-// Whether the note is of the same warp and kind: of the same block is all of shared memory.
-static bool is_same(const struct access *a, const struct note *note, uint64_t tag)
-{
-    const uint64_t mask = a->v.global ? NUMBER_MASK << THREAD_BITS | THREAD_MASK : THREAD_MASK;
-    return note->kind == a->kind && ((note->tag ^ tag) & mask) == 0;
-}
-
-// Moves the last note of a list to its front, to be used again.
-static struct note *reuse_last(const struct access *a, struct shadow *shadow)
+// Puts a note at the front: one of the list, which has `before` before it, or a new one.
+static struct note *put_first(const struct access *a, struct shadow *shadow, uint32_t index,
+                              uint32_t before)
 {
     struct note *const list = a->notes->list;
-    uint32_t last = (uint32_t)shadow->read;
-    uint32_t before = 0;
-    while (list[last].next != 0) {
-        before = last;
-        last = list[last].next;
+    if (index != shadow->read) {
+        if (before != 0)
+            list[before].next = list[index].next;
+        list[index].next = (uint32_t)shadow->read & NEXT_MASK;
+        shadow->read = index;
     }
-    if (before != 0) {
-        list[before].next = 0;
-        list[last].next = (uint32_t)shadow->read & NEXT_MASK;
-        shadow->read = last;
-    }
-    return &list[last];
+    return &list[index];
 }
 
-// A note for lanes of another warp: one that a barrier has settled, or a new one.
-static struct note *free_note(const struct access *a, struct shadow *shadow, uint32_t settled,
-                              int count)
-{
-    if (settled != 0)
-        return &a->notes->list[settled];
-    if (count >= MOST_NOTES)
-        return reuse_last(a, shadow);
-    const uint32_t index = new_note(a->notes);
-    a->notes->list[index].next = (uint32_t)shadow->read & NEXT_MASK;
-    shadow->read = index;
-    return &a->notes->list[index];
-}
-
-// Adds lanes to the note of their warp, or makes one.
+// Adds lanes to the note of their warp. Where there is none, takes one that a barrier has settled,
+// or a new one, or of too many the last.
 static void take_note(const struct access *a, struct shadow *shadow, uint32_t lanes)
 {
     const uint64_t tag = (a->v.tag & ~TIME_MASK) | (uint64_t)latest(a->v.warp, lanes) << TIME_SHIFT;
+    uint32_t before = 0;
     uint32_t settled = 0;
+    uint32_t before_settled = 0;
     int count = 0;
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         struct note *note = &a->notes->list[i];
-        if (is_same(a, note, tag)) {
+        if (note->kind == a->kind && note->block_only == a->block_only && is_mine(a, note)) {
             const bool forget = is_settled(a, note->tag) ||
                                 unordered_lane(a, note->tag, note->lanes, first_lane(lanes)) < 0;
             note->lanes = forget ? lanes : note->lanes | lanes;
             note->tag = tag;
+            put_first(a, shadow, i, before);
             return;
         }
-        if (settled == 0 && is_settled(a, note->tag))
+        if (is_settled(a, note->tag) || ++count == MOST_NOTES) {
             settled = i;
-        count++;
+            before_settled = before;
+        }
+        before = i;
     }
-    struct note *note = free_note(a, shadow, settled, count);
+    const uint32_t index = settled != 0 ? settled : new_note(a->notes);
+    struct note *note = put_first(a, shadow, index, before_settled);
     note->tag = tag;
     note->lanes = lanes;
     note->kind = a->kind;
+    note->block_only = a->block_only;
 }
 
 // One granule -----------------------------------------------------------------------------------
@@ -282,7 +294,7 @@ static void visit(const struct access *a, struct shadow *shadow, uint32_t lanes,
         shadow->write = exact_tag(&a->v, lane) | (uint64_t)lane | flags;
         return;
     }
-    if (a->kind == STRONG_WRITE && (shadow->write == 0 || (shadow->write & INVALID)))
+    if (changes(a->kind) && (shadow->write == 0 || (shadow->write & INVALID)))
         shadow->write = a->v.tag | BY_STRONG;
     take_note(a, shadow, lanes);
 }
@@ -291,13 +303,15 @@ static struct access access_of(struct warp *warp, const struct instruction *inst
                                bool global, uint64_t base)
 {
     const struct detail *detail = detail_of(warp, instruction);
-    const bool changes = detail->write || detail->atomic != ATOMIC_NONE;
+    const enum kind strong = detail->atomic != ATOMIC_NONE ? ATOMIC : STRONG_WRITE;
+    const bool writes = detail->write || detail->atomic != ATOMIC_NONE;
     return (struct access){
         .v = visitor_of(warp, instruction, global, base),
-        .kind = changes ? (detail->strong ? STRONG_WRITE : PLAIN_WRITE)
-                        : (detail->strong ? STRONG_READ : PLAIN_READ),
+        .kind = writes ? (detail->strong ? strong : PLAIN_WRITE)
+                       : (detail->strong ? STRONG_READ : PLAIN_READ),
         .reads = !detail->write || detail->atomic != ATOMIC_NONE,
         .sees = detail->is_volatile,
+        .block_only = detail->block_only,
         .notes = global ? warp->block->launch->notes : warp->block->notes,
     };
 }

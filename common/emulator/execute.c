@@ -24,16 +24,54 @@ void do_nothing(struct warp *warp, const struct instruction *instruction, uint32
     (void)active;
 }
 
+// A function that the kernel calls and nobody has defined; NULL where the statement calls none.
+static const char *called_function(const struct statement *statement)
+{
+    for (int i = 0; i < statement->count; i++)
+        if (statement->operands[i].kind == OPERAND_FUNCTION)
+            return statement->operands[i].function->name;
+    return NULL;
+}
+
+static const char *why_unknown(const struct statement *statement)
+{
+    static const char *const tensor[] = {"wmma.", "mma.", "wgmma.", "tcgen05.", "ldmatrix."};
+    const char *const function = called_function(statement);
+    if (function != NULL && (strcmp(function, "malloc") == 0 || strcmp(function, "free") == 0))
+        return "kernels cannot allocate memory here (malloc, free, new, delete): use cudaMalloc "
+               "before the launch";
+    if (function != NULL)
+        return "the emulator does not offer this function to kernels";
+    for (size_t i = 0; i < sizeof tensor / sizeof *tensor; i++)
+        if (text_starts(statement->opcode, tensor[i]))
+            return "the emulator has no tensor cores (wmma, mma)";
+    return "the emulator cannot carry out this one";
+}
+
 void unknown_instruction(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
-    fault(warp, instruction, first_lane(active),
-          "unknown instruction: the emulator cannot carry out this one");
+    const struct statement *statement = detail_of(warp, instruction)->statement;
+    fault(warp, instruction, first_lane(active), "unknown instruction: %s", why_unknown(statement));
+}
+
+// Whether the kernel or a function that it calls asks where the grid's barrier is.
+static bool wants_grid_barrier(const struct code *code)
+{
+    for (int i = 0; i < code->function_count; i++)
+        for (int j = 0; j < code->functions[i].constant_count; j++)
+            if (code->functions[i].constants[j].special == SPECIAL_GRID_BARRIER_LOW)
+                return true;
+    return false;
 }
 
 void trap(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
+    const struct launch *launch = warp->block->launch;
     device_fault(warp, instruction, first_lane(active), ENDING_TRAP,
-                 "trap: the kernel stopped itself");
+                 "trap: the kernel stopped itself%s",
+                 launch->grid_barrier == 0 && wants_grid_barrier(launch->code)
+                     ? " (grid.sync() needs a launch by cudaLaunchCooperativeKernel)"
+                     : "");
 }
 
 // Who sleeps waits for something.

@@ -10,6 +10,7 @@
 #include "emulator.h"
 #include "launch.h"
 #include "memory.h"
+#include "unasked.h"
 #include "warp.h"
 
 enum {
@@ -43,11 +44,19 @@ void emulator_say(const char *format, ...)
 _Noreturn void emulator_fail(const char *format, ...)
 {
     va_list arguments;
+    unasked_tell();
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);
     failed = true;
     exit(EMULATOR_FAULT);
+}
+
+_Noreturn void out_of_memory(uint64_t bytes)
+{
+    emulator_say("out of host memory: %llu bytes wanted", (unsigned long long)bytes);
+    failed = true;
+    exit(EMULATOR_NO_MEMORY);
 }
 
 // Whether an address is a host's, and not a little outside what kernels may touch.
@@ -128,8 +137,11 @@ const char *describe_shared(const struct block *block, uint64_t address, char *o
     if (address >= end) {
         snprintf(out, size,
                  "shared address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of the "
-                 "block's %" PRIu64 " bytes at 0x%" PRIx64,
-                 address, address - end, block->shared_bytes, launch->shared_base);
+                 "block's %" PRIu64 " bytes at 0x%" PRIx64 "%s",
+                 address, address - end, block->shared_bytes, launch->shared_base,
+                 kernel->dynamic != NULL && launch->dynamic_bytes == 0
+                     ? " (the launch asked for no dynamic shared memory: its third argument)"
+                     : "");
         return out;
     }
     snprintf(out, size, "shared address 0x%" PRIx64, address);

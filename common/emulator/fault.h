@@ -14,7 +14,10 @@ void emulator_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 // The same, and ends the program with EMULATOR_FAULT.
 _Noreturn void emulator_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Whether emulator_fail has been called.
+// The host has no more memory, of which so many bytes are wanted: the same with EMULATOR_NO_MEMORY.
+_Noreturn void out_of_memory(uint64_t bytes);
+
+// Whether one of these has been called.
 bool emulator_has_failed(void);
 
 // A fault of one thread at one instruction: adds the place in the source and in the PTX, the block

@@ -1,5 +1,6 @@
 // A drawing of one access of one warp, as SVG: its lanes against the banks of shared memory or the
 // sectors of global memory. Colours follow the reader's light or dark theme.
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "emulator.h"
 #include "explain.h"
 #include "fault.h"
+#include "output.h"
 #include "request.h"
 
 // In pixels.
@@ -355,7 +357,7 @@ static void list_lines(char *text, size_t size)
     }
 }
 
-bool emulator_draw(FILE *out, char *problem, size_t size)
+bool emulator_draw(const char *path, char *problem, size_t size)
 {
     const struct kernel_counts *kernel = counters_of_kernels();
     while (kernel != NULL && kernel->counters.snapshot.instruction < 0)
@@ -370,12 +372,21 @@ bool emulator_draw(FILE *out, char *problem, size_t size)
     }
     const struct snapshot *access = &kernel->counters.snapshot;
     const struct detail *detail = &kernel->code->details[access->instruction];
+    struct output output;
+    if (!output_open(&output, path)) {
+        snprintf(problem, size, "%s", strerror(errno));
+        return false;
+    }
     const struct figure figure = {
-        .out = out,
+        .out = output.file,
         .kernel = kernel,
         .access = access,
         .detail = detail,
         .traffic = traffic_of(detail, access->shared ? WINDOW_SHARED : WINDOW_GLOBAL)};
     draw(&figure);
+    if (!output_keep(&output)) {
+        snprintf(problem, size, "%s", strerror(errno));
+        return false;
+    }
     return true;
 }

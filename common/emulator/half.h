@@ -35,6 +35,17 @@ static inline uint16_t to_half(double value)
     return sign | (uint16_t)result;
 }
 
+// Into [0, 1], a NaN to 0; and at least 0, a NaN to 0x7fff.
+static inline uint16_t saturate_half(uint16_t bits)
+{
+    return bits > 0x7c00 ? 0 : bits > 0x3c00 ? 0x3c00 : bits;
+}
+
+static inline uint16_t relu_half(uint16_t bits)
+{
+    return (bits & 0x7fff) > 0x7c00 ? 0x7fff : bits & 0x8000 ? 0 : bits;
+}
+
 static inline float from_bfloat(uint16_t bits)
 {
     const uint32_t word = (uint32_t)bits << 16;

@@ -15,6 +15,7 @@
 #include "fault.h"
 #include "memory.h"
 #include "order.h"
+#include "pages.h"
 #include "shadow.h"
 #include "sharing.h"
 #include "workers.h"
@@ -61,18 +62,38 @@ _Noreturn void launch_failed(struct block *block, enum ending ending, const char
 
 // Launches ---------------------------------------------------------------------------------------
 
-static void open_shadow(struct allocation *allocation, void *context)
+static uint64_t shadow_bytes(const struct launch *launch, const struct allocation *allocation)
 {
-    const struct launch *launch = context;
-    allocation->shadow =
-        zeroed((allocation->bytes >> launch->code->granule_shift) + 1, sizeof *allocation->shadow);
+    return ((allocation->bytes >> launch->code->granule_shift) + 1) * sizeof *allocation->shadow;
 }
 
-static void close_shadow(struct allocation *allocation, void *context)
+void launch_touches(struct launch *launch, struct allocation *allocation)
 {
-    (void)context;
-    free(allocation->shadow);
-    allocation->shadow = NULL;
+    static pthread_mutex_t first_come = PTHREAD_MUTEX_INITIALIZER;
+    if (__atomic_load_n(&allocation->touched, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&first_come);
+    if (!allocation->touched) {
+        if (launch->checks)
+            allocation->shadow = pages_zeroed(shadow_bytes(launch, allocation));
+        if (launch->checks && allocation->shadow == NULL)
+            out_of_memory(shadow_bytes(launch, allocation));
+        allocation->next_touched = launch->touched;
+        launch->touched = allocation;
+        __atomic_store_n(&allocation->touched, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&first_come);
+}
+
+// What the kernel has touched is as it was before, but that managed memory is now the device's.
+static void close_touched(struct launch *launch)
+{
+    for (struct allocation *a = launch->touched; a != NULL; a = a->next_touched) {
+        pages_free(a->shadow, shadow_bytes(launch, a));
+        a->shadow = NULL;
+        a->touched = false;
+        device_takes_used(a, launch->code->kernel->name);
+    }
 }
 
 static uint64_t block_shared_bytes(const struct kernel *kernel, uint64_t dynamic_bytes)
@@ -123,18 +144,15 @@ enum ending launch_kernel(struct kernel *kernel, struct position grid, struct po
         memcpy(launch.parameters + kernel->parameters[i]->offset, arguments[i],
                kernel->parameters[i]->bytes);
     launch.resident = resident_blocks(&launch);
-    if (launch.checks)
-        memory_visit(open_shadow, &launch);
     if (launch.checks && launch.code->sequential) {
         launch.notes = notes_new();
         launch.publications = publications_new();
     }
     counters_launched(&launch);
     run_grid(&launch);
-    memory_visit(close_shadow, &launch);
+    close_touched(&launch);
     notes_free(launch.notes);
     publications_free(launch.publications);
-    device_takes_used(kernel->name);
     free(launch.parameters);
     if (launch.ending == ENDING_FAULT)
         emulator_fail("%s", launch.message);

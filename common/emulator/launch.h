@@ -14,6 +14,9 @@ enum ending launch_kernel(struct kernel *kernel, struct position grid, struct po
 // Where a block's shared memory starts in its window, by the settings.
 uint64_t shared_base(void);
 
+// The kernel touches this allocation; before the first access to it.
+void launch_touches(struct launch *launch, struct allocation *allocation);
+
 // Notes how the block ended, with a message, and gives it up.
 _Noreturn void launch_failed(struct block *block, enum ending ending, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -35,11 +35,13 @@ static void skip_blanks(struct lexer *lexer)
     }
 }
 
-// "::" joins the parts of a modifier (shared::cta, L2::128B); a single colon ends a label.
+// "::" joins the parts of a modifier (shared::cta, L2::128B); a single colon ends a label. A
+// directive ends at the next dot: .reg.b32 are two.
 static const char *end_of_word(const char *at)
 {
-    for (;;) {
-        if (is_word_part(*at))
+    const bool directive = *at == '.';
+    for (at++;;) {
+        if (is_word_part(*at) && !(directive && *at == '.'))
             at++;
         else if (at[0] == ':' && at[1] == ':' && is_word_part(at[2]))
             at += 2;
@@ -99,7 +101,7 @@ struct token lexer_next(struct lexer *lexer)
     }
     if (is_letter(*at) || (*at == '.' && is_letter(at[1]))) {
         token.kind = TOKEN_WORD;
-        at = end_of_word(at + 1);
+        at = end_of_word(at);
     } else if (isdigit((unsigned char)*at)) {
         at = read_number(at, &token);
     } else {

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "emulator.h"
+#include "fault.h"
 
 enum {
     ALIGNMENT = 512, // what cudaMalloc gives, and what textures ask for
@@ -18,6 +19,29 @@ static const uint64_t FIRST_ADDRESS = UINT64_C(1) << 48; // no x86-64 or AArch64
 static struct allocation **allocations;
 static int count, room;
 static uint64_t next_address = UINT64_C(1) << 48;
+static uint64_t used_bytes; // of the device, in live allocations
+
+// The index of the last allocation that starts at or below the address; -1 where there is none.
+static int index_below(uint64_t address)
+{
+    int low = -1;
+    int high = count;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (allocations[middle]->address <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// What an allocation takes of the device.
+static uint64_t counted_bytes(const struct allocation *allocation)
+{
+    const bool of_host = allocation->kind == MEMORY_PINNED || allocation->kind == MEMORY_REGISTERED;
+    return of_host ? 0 : allocation->bytes;
+}
 
 static void insert(struct allocation *allocation)
 {
@@ -29,10 +53,10 @@ static void insert(struct allocation *allocation)
         free(allocations);
         allocations = larger;
     }
-    int at = count++;
-    for (; at > 0 && allocations[at - 1]->address > allocation->address; at--)
-        allocations[at] = allocations[at - 1];
+    const int at = index_below(allocation->address) + 1;
+    memmove(&allocations[at + 1], &allocations[at], (size_t)(count - at) * sizeof(void *));
     allocations[at] = allocation;
+    count++;
 }
 
 static struct allocation *new_allocation(enum memory_kind kind, uint64_t address, void *host,
@@ -47,6 +71,7 @@ static struct allocation *new_allocation(enum memory_kind kind, uint64_t address
     allocation->host = host;
     allocation->host_may = HOST_MAY_WRITE;
     insert(allocation);
+    used_bytes += counted_bytes(allocation);
     return allocation;
 }
 
@@ -63,13 +88,24 @@ static bool is_device_kind(enum memory_kind kind)
     return kind == MEMORY_DEVICE || kind == MEMORY_ARRAY;
 }
 
+static uint64_t valid_bytes(uint64_t bytes)
+{
+    return bytes / 8 + 1;
+}
+
+static void all_valid(struct allocation *allocation)
+{
+    pages_free(allocation->valid, valid_bytes(allocation->bytes));
+    allocation->valid = NULL;
+}
+
 static struct allocation *allocate_device(enum memory_kind kind, uint64_t bytes)
 {
-    uint8_t *host = malloc(bytes);
-    uint8_t *valid = calloc(bytes / 8 + 1, 1);
+    uint8_t *host = pages_poisoned(bytes);
+    uint8_t *valid = pages_zeroed(valid_bytes(bytes));
     if (host == NULL || valid == NULL) {
-        free(host);
-        free(valid);
+        pages_free(host, bytes);
+        pages_free(valid, valid_bytes(bytes));
         return NULL;
     }
     struct allocation *allocation = new_device_allocation(kind, host, bytes);
@@ -86,11 +122,29 @@ static struct allocation *allocate_shared(enum memory_kind kind, uint64_t bytes)
 
 struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes)
 {
-    struct allocation *allocation =
-        is_device_kind(kind) ? allocate_device(kind, bytes) : allocate_shared(kind, bytes);
+    if (is_device_kind(kind))
+        return allocate_device(kind, bytes);
+    struct allocation *allocation = allocate_shared(kind, bytes);
     if (allocation != NULL)
         memset(allocation->host, 0xff, bytes);
     return allocation;
+}
+
+void memory_made_by(struct allocation *allocation, const char *function)
+{
+    static struct {
+        const char *function;
+        int calls;
+    } makers[16];
+    const int most = sizeof makers / sizeof *makers;
+    int i = 0;
+    while (i < most && makers[i].function != NULL && strcmp(makers[i].function, function) != 0)
+        i++;
+    if (i == most)
+        return;
+    makers[i].function = function;
+    allocation->made_by = function;
+    allocation->number = ++makers[i].calls;
 }
 
 struct allocation *memory_register(void *host, uint64_t bytes)
@@ -105,21 +159,6 @@ uint64_t memory_allocate_variable(struct text name, uint64_t bytes, bool managed
         allocation = new_device_allocation(MEMORY_VARIABLE, zeroed(bytes, 1), bytes);
     snprintf(allocation->name, sizeof allocation->name, "%.*s", (int)name.length, name.start);
     return allocation->address;
-}
-
-// The index of the last allocation that starts at or below the address; -1 where there is none.
-static int index_below(uint64_t address)
-{
-    int low = -1;
-    int high = count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (allocations[middle]->address <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 struct allocation *memory_holding(uint64_t address)
@@ -192,14 +231,14 @@ void memory_release(struct allocation *allocation)
         forget(allocation);
         return;
     }
+    used_bytes -= counted_bytes(allocation);
     if (is_device_kind(allocation->kind))
-        free(allocation->host);
+        pages_free(allocation->host, allocation->bytes);
     else
         pages_retire((void *)(uintptr_t)allocation->address, // NOLINT(performance-no-int-to-ptr)
                      allocation->host, allocation->bytes);
-    free(allocation->valid);
     allocation->host = NULL;
-    allocation->valid = NULL;
+    all_valid(allocation);
 }
 
 void memory_release_all(void)
@@ -224,6 +263,16 @@ bool memory_valid(const struct allocation *allocation, uint64_t offset, uint64_t
     return true;
 }
 
+bool memory_any_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes)
+{
+    if (allocation->valid == NULL)
+        return true;
+    for (uint64_t i = offset; i < offset + bytes; i++)
+        if (allocation->valid[i / 8] >> i % 8 & 1)
+            return true;
+    return false;
+}
+
 void memory_mark(struct allocation *allocation, uint64_t offset, uint64_t bytes)
 {
     if (allocation->valid == NULL)
@@ -246,8 +295,7 @@ static void mark_by_host(struct allocation *allocation, uint64_t offset, uint64_
         memory_mark(allocation, offset, bytes);
         return;
     }
-    free(allocation->valid);
-    allocation->valid = NULL;
+    all_valid(allocation);
 }
 
 void memory_written(uint64_t address, uint64_t bytes)
@@ -278,8 +326,9 @@ static void copy_valid(struct allocation *to, uint64_t at, const struct allocati
         return;
     }
     if (to->valid == NULL) {
-        to->valid = zeroed(to->bytes / 8 + 1, 1);
-        memset(to->valid, 0xff, to->bytes / 8 + 1);
+        to->valid = pages_poisoned(valid_bytes(to->bytes));
+        if (to->valid == NULL)
+            out_of_memory(valid_bytes(to->bytes));
     }
     for (uint64_t i = 0; i < bytes; i++) {
         const uint64_t bit = at + i;
@@ -304,31 +353,33 @@ void memory_visit(void (*visit)(struct allocation *allocation, void *context), v
             visit(allocations[i], context);
 }
 
-static void add_bytes(struct allocation *allocation, void *context)
-{
-    if (allocation->kind != MEMORY_PINNED && allocation->kind != MEMORY_REGISTERED)
-        *(uint64_t *)context += allocation->bytes;
-}
-
 uint64_t memory_used(void)
 {
-    uint64_t bytes = 0;
-    memory_visit(add_bytes, &bytes);
-    return bytes;
+    return used_bytes;
+}
+
+static void describe_leak(const struct allocation *leak, char *out, size_t size)
+{
+    char maker[80] = "";
+    const int digit = leak->number / 10 % 10 == 1 ? 0 : leak->number % 10;
+    const char *const ending = digit == 1 ? "st" : digit == 2 ? "nd" : digit == 3 ? "rd" : "th";
+    if (leak->made_by != NULL)
+        snprintf(maker, sizeof maker, " of the program's %d%s %s", leak->number, ending,
+                 leak->made_by);
+    snprintf(out, size, "%s%s%llu bytes at 0x%llx%s", leak->name, leak->name[0] != '\0' ? ", " : "",
+             (unsigned long long)leak->bytes, (unsigned long long)leak->address, maker);
 }
 
 const char *memory_leaks(int *leaks, uint64_t *bytes)
 {
-    static char first[128];
+    static char first[256];
     for (int i = 0; i < count; i++) {
         const struct allocation *allocation = allocations[i];
         if (allocation->host == NULL || allocation->kind == MEMORY_VARIABLE ||
             allocation->kind == MEMORY_REGISTERED)
             continue;
         if (*leaks == 0)
-            snprintf(first, sizeof first, "%s%s%llu bytes at 0x%llx", allocation->name,
-                     allocation->name[0] != '\0' ? ", " : "", (unsigned long long)allocation->bytes,
-                     (unsigned long long)allocation->address);
+            describe_leak(allocation, first, sizeof first);
         *leaks += 1;
         *bytes += allocation->bytes;
     }

@@ -31,21 +31,28 @@ enum memory_use {
 struct allocation {
     enum memory_kind kind;
     uint64_t address, bytes;
-    uint64_t first, last;   // kernels may touch [first, last), device addresses
-    uint8_t *host;          // the bytes; NULL once freed
-    uint8_t *valid;         // one bit a byte, set once written; NULL where all have been
+    uint64_t first, last; // kernels may touch [first, last), device addresses
+    uint8_t *host;        // the bytes; NULL once freed
+    uint8_t *valid;       // one bit a byte, set once written; NULL where all have been
+    bool touched;         // by the kernel that is running; and what that has touched before this
+    struct allocation *next_touched;
     struct shadow *shadow;  // who touched it during this launch; NULL between launches
     unsigned flags;         // what the host asked for when it allocated this
     uint8_t used;           // enum memory_use
     enum host_may host_may; // where the host shares it: what it may do now
     const char *taken_by;   // and who has restricted that
     char name[64];          // "" where nobody has named it
+    const char *made_by;    // the function that the program has called for it, or NULL
+    int number;             // of those calls: 1 is the first
 };
 
 // A new allocation of `bytes` > 0 bytes, but of a variable, every byte 0xff (a NaN). None
 // is valid in device memory; in memory that the host can write all count as written. At least
 // 512-byte aligned. NULL where the host's memory has run out.
 struct allocation *memory_allocate(enum memory_kind kind, uint64_t bytes);
+
+// The program has called this function, a name that lives on, for the new allocation.
+void memory_made_by(struct allocation *allocation, const char *function);
 
 // Lets kernels touch memory of the host's. It must not overlap with any live allocation.
 struct allocation *memory_register(void *host, uint64_t bytes);
@@ -99,6 +106,9 @@ void memory_copy(uint64_t to, uint64_t from, uint64_t bytes); // copies what is 
 // called by several threads at a time.
 bool memory_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes);
 void memory_mark(struct allocation *allocation, uint64_t offset, uint64_t bytes);
+
+// Whether any of them has.
+bool memory_any_valid(const struct allocation *allocation, uint64_t offset, uint64_t bytes);
 
 // Calls `visit` for each live allocation, the oldest first.
 void memory_visit(void (*visit)(struct allocation *allocation, void *context), void *context);

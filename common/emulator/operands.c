@@ -59,6 +59,9 @@ static bool parse_name(struct parser *p, struct operand *operand)
     operand->kind = OPERAND_NAME;
     if (text_is(operand->name, "_")) {
         operand->kind = OPERAND_SINK;
+    } else if (text_is(operand->name, "WARP_SZ")) {
+        operand->kind = OPERAND_INTEGER;
+        operand->value = 32; // a warp's lanes
     } else if (find_special(operand->name, &operand->special)) {
         operand->kind = OPERAND_SPECIAL;
     } else if (find_register(p, operand->name, &operand->reg)) {

@@ -23,11 +23,22 @@ struct function {
 // Every function that uses the device begins and ends with these. The first waits until no other
 // thread is in the runtime. It returns false where a kernel has failed before: nothing works after
 // that, and the second returns that kernel's error. Otherwise it returns the error it is given.
-bool enter_runtime(void);
+// `function` is what the program has called.
+bool enter_runtime(const char *function);
 cudaError_t leave_runtime(cudaError_t error);
 
 // For functions that use no device: notes the error for cudaGetLastError and returns it.
-cudaError_t note_error(cudaError_t error);
+cudaError_t note_error(const char *function, cudaError_t error);
+
+// For functions that call another one of the runtime: the program has called `function`.
+cudaError_t known_as(const char *function, cudaError_t error);
+
+// The program has launched this kernel, whose name is mangled.
+void has_launched(const char *kernel);
+
+// Says why there is this error, for the message of one that nobody asks for. Returns it.
+cudaError_t because(cudaError_t error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // A kernel has ended like this. What is wrong with it shows in the next call, not in this one.
 void note_ending(enum ending ending);

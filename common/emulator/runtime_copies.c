@@ -1,6 +1,9 @@
 // Copies and fills.
+#include <stdio.h>
 #include <string.h>
 
+#include "emulator.h"
+#include "fault.h"
 #include "memory.h"
 #include "runtime.h"
 #include "sharing.h"
@@ -24,6 +27,41 @@ static bool is_on_device(const struct pitched *rows)
     return memory_holding(rows->address) != NULL;
 }
 
+static const char *const kinds[] = {
+    [cudaMemcpyHostToHost] = "cudaMemcpyHostToHost",
+    [cudaMemcpyHostToDevice] = "cudaMemcpyHostToDevice",
+    [cudaMemcpyDeviceToHost] = "cudaMemcpyDeviceToHost",
+    [cudaMemcpyDeviceToDevice] = "cudaMemcpyDeviceToDevice",
+    [cudaMemcpyDefault] = "cudaMemcpyDefault",
+};
+
+// Not all of the bytes are where something is. `what` is what they are for.
+static cudaError_t not_there(const struct pitched *rows, const char *what)
+{
+    const struct allocation *near = memory_nearest(rows->address);
+    const uint64_t offset = near == NULL ? 0 : rows->address - near->address;
+    if (rows->address == 0)
+        return because(cudaErrorInvalidValue, "the %s is a null pointer", what);
+    if (near == NULL || offset >= near->bytes)
+        return because(cudaErrorInvalidValue, "the %s %p is in no allocation", what,
+                       pointer_to(rows->address));
+    if (near->host == NULL)
+        return because(cudaErrorInvalidValue, "the %s has been freed", what);
+    char from[40] = "";
+    if (offset > 0)
+        snprintf(from, sizeof from, " from byte %llu on", (unsigned long long)offset);
+    return because(cudaErrorInvalidValue, "%llu bytes%s, and the %s is an allocation of %llu",
+                   (unsigned long long)span_of(rows), from, what, (unsigned long long)near->bytes);
+}
+
+static cudaError_t wrong_side(const struct pitched *rows, enum cudaMemcpyKind kind,
+                              const char *what, bool host_wanted)
+{
+    return because(cudaErrorInvalidValue, "%s, and the %s %p is %s", kinds[kind], what,
+                   pointer_to(rows->address),
+                   host_wanted ? "a pointer to device memory" : "no pointer to device memory");
+}
+
 static cudaError_t check_copy(const struct pitched *to, const struct pitched *from,
                               enum cudaMemcpyKind kind)
 {
@@ -31,14 +69,16 @@ static cudaError_t check_copy(const struct pitched *to, const struct pitched *fr
     const bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (!is_somewhere(to) || !is_somewhere(from))
-        return cudaErrorInvalidValue;
+    if (!is_somewhere(to))
+        return not_there(to, "destination");
+    if (!is_somewhere(from))
+        return not_there(from, "source");
     if (kind == cudaMemcpyDefault)
         return cudaSuccess;
     if (to_host ? !memory_is_host(to->address) : !is_on_device(to))
-        return cudaErrorInvalidValue;
+        return wrong_side(to, kind, "destination", to_host);
     if (from_host ? !memory_is_host(from->address) : !is_on_device(from))
-        return cudaErrorInvalidValue;
+        return wrong_side(from, kind, "source", from_host);
     return cudaSuccess;
 }
 
@@ -66,12 +106,30 @@ static void note_copy(const struct pitched *to, const struct pitched *from)
     device_takes(memory_holding(from->address), false, "a copy");
 }
 
+// What the host gets from a kernel has been written, at least in part: there may be padding.
+static void check_written(const struct pitched *to, const struct pitched *from)
+{
+    char place[512];
+    const struct allocation *source = memory_holding(from->address);
+    bool written = source == NULL || !memory_is_host(to->address) || !emulator_settings.checks;
+    for (size_t row = 0; row < to->height && !written; row++)
+        written = memory_any_valid(source, from->address + row * from->pitch - source->address,
+                                   to->width);
+    if (!written)
+        emulator_fail("uninitialized: a copy to the host of %zu bytes that nobody has written, "
+                      "neither a kernel nor a copy: %s",
+                      to->width * to->height,
+                      describe_address(from->address, span_of(from), place, sizeof place));
+}
+
 static cudaError_t copy_rows(const struct pitched *to, const struct pitched *from,
                              enum cudaMemcpyKind kind)
 {
     if (span_of(to) == 0)
         return cudaSuccess;
     const cudaError_t error = check_copy(to, from, kind);
+    if (error == cudaSuccess)
+        check_written(to, from);
     for (size_t row = 0; row < to->height && error == cudaSuccess; row++)
         copy_row(to->address + row * to->pitch, from->address + row * from->pitch, to->width);
     if (error == cudaSuccess)
@@ -98,8 +156,10 @@ static cudaError_t fill_rows(struct pitched rows, int value)
 {
     if (span_of(&rows) == 0)
         return cudaSuccess;
-    if (rows.width > rows.pitch || memory_host(rows.address, span_of(&rows)) == NULL)
+    if (rows.width > rows.pitch)
         return cudaErrorInvalidValue;
+    if (memory_host(rows.address, span_of(&rows)) == NULL)
+        return not_there(&rows, "destination");
     for (size_t row = 0; row < rows.height; row++)
         memory_fill(rows.address + row * rows.pitch, value, rows.width);
     device_takes(memory_holding(rows.address), true, "a fill");
@@ -107,9 +167,10 @@ static cudaError_t fill_rows(struct pitched rows, int value)
 }
 
 // The end of a function that waits for what it has started.
-static cudaError_t wait_for(cudaError_t error)
+static cudaError_t wait_for(const char *function, cudaError_t error)
 {
-    enter_runtime();
+    known_as(function, error);
+    enter_runtime(function);
     device_gives_back();
     leave_runtime(cudaSuccess);
     return error;
@@ -119,13 +180,13 @@ static cudaError_t wait_for(cudaError_t error)
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    return wait_for(cudaMemcpyAsync(to, from, bytes, kind, NULL));
+    return wait_for(__func__, cudaMemcpyAsync(to, from, bytes, kind, NULL));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -134,12 +195,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
-    return wait_for(cudaMemsetAsync(to, value, bytes, NULL));
+    return wait_for(__func__, cudaMemsetAsync(to, value, bytes, NULL));
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 {
-    return cudaMemset2DAsync(to, bytes, value, bytes, 1, stream);
+    return known_as(__func__, cudaMemset2DAsync(to, bytes, value, bytes, 1, stream));
 }
 
 // Two and three dimensions -----------------------------------------------------------------------
@@ -147,14 +208,15 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-    return wait_for(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL));
+    return wait_for(__func__,
+                    cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL));
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t height, enum cudaMemcpyKind kind,
                               cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -181,14 +243,15 @@ static cudaError_t copy_array(cudaArray_const_t array, size_t x, size_t y, void 
 cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
                                 size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-    return wait_for(cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, NULL));
+    return wait_for(__func__,
+                    cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, NULL));
 }
 
 cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
                                      size_t pitch, size_t width, size_t height,
                                      enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -198,14 +261,15 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const v
 cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x,
                                   size_t y, size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-    return wait_for(cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, NULL));
+    return wait_for(__func__,
+                    cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, NULL));
 }
 
 cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x,
                                        size_t y, size_t width, size_t height,
                                        enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -214,13 +278,13 @@ cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t
 
 cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 {
-    return wait_for(cudaMemset2DAsync(to, pitch, value, width, height, NULL));
+    return wait_for(__func__, cudaMemset2DAsync(to, pitch, value, width, height, NULL));
 }
 
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -229,7 +293,7 @@ cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, s
 
 cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
 {
-    return wait_for(cudaMemset3DAsync(to, value, extent, NULL));
+    return wait_for(__func__, cudaMemset3DAsync(to, value, extent, NULL));
 }
 
 // Slices lie ysize rows apart, of which extent.height are filled.
@@ -237,7 +301,7 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaEx
                               cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -276,12 +340,12 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *box)
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *box)
 {
-    return wait_for(cudaMemcpy3DAsync(box, NULL));
+    return wait_for(__func__, cudaMemcpy3DAsync(box, NULL));
 }
 
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *box, cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -307,14 +371,14 @@ static cudaError_t find_range(void **pointer, const void *symbol, size_t bytes, 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind)
 {
-    return wait_for(cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL));
+    return wait_for(__func__, cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL));
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes,
                                     size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     void *to;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -327,14 +391,14 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind)
 {
-    return wait_for(cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL));
+    return wait_for(__func__, cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL));
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     void *from;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);

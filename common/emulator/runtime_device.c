@@ -8,15 +8,15 @@
 #include "sharing.h"
 #include "texture.h"
 
-static cudaError_t check_device(int device)
+static cudaError_t check_device(const char *function, int device)
 {
-    return note_error(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+    return note_error(function, device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
     if (count == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     *count = 1;
     return cudaSuccess;
 }
@@ -24,39 +24,39 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaGetDevice(int *device)
 {
     if (device == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     *device = 0;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return check_device(device);
+    return check_device(__func__, device);
 }
 
 cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
 {
     (void)device_flags;
     (void)flags;
-    return check_device(device);
+    return check_device(__func__, device);
 }
 
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
 {
-    return wanted == NULL ? note_error(cudaErrorInvalidValue) : cudaGetDevice(device);
+    return wanted == NULL ? note_error(__func__, cudaErrorInvalidValue) : cudaGetDevice(device);
 }
 
 // How a thread waits makes no difference.
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
-    return note_error((flags & ~(unsigned)cudaDeviceMask) == 0 ? cudaSuccess
-                                                               : cudaErrorInvalidValue);
+    return note_error(__func__, (flags & ~(unsigned)cudaDeviceMask) == 0 ? cudaSuccess
+                                                                         : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
     if (version == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
@@ -69,17 +69,17 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device)
 {
     if (id == NULL || size <= 0)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     snprintf(id, (size_t)size, "emulated");
-    return check_device(device);
+    return check_device(__func__, device);
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int *possible, int device, int peer)
 {
     if (possible == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     *possible = 0;
-    return check_device(device == 0 ? peer : device);
+    return check_device(__func__, device == 0 ? peer : device);
 }
 
 // Attributes -------------------------------------------------------------------------------------
@@ -137,8 +137,8 @@ static bool find_attribute(enum cudaDeviceAttr attribute, int *value)
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
     if (value == NULL || !find_attribute(attribute, value))
-        return note_error(cudaErrorInvalidValue);
-    return check_device(device);
+        return note_error(__func__, cudaErrorInvalidValue);
+    return check_device(__func__, device);
 }
 
 static int attribute_value(enum cudaDeviceAttr attribute)
@@ -183,9 +183,9 @@ static void set_model(struct cudaDeviceProp *properties, const struct device_mod
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
     if (properties == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     if (device != 0)
-        return note_error(cudaErrorInvalidDevice);
+        return note_error(__func__, cudaErrorInvalidDevice);
     memset(properties, 0, sizeof *properties);
     set_limits(properties);
     set_model(properties, device_model());
@@ -208,7 +208,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    enter_runtime();
+    enter_runtime(__func__);
     device_gives_back();
     return leave_runtime(cudaSuccess);
 }
@@ -216,7 +216,7 @@ cudaError_t cudaDeviceSynchronize(void)
 // All memory goes back, as if the program had freed it.
 cudaError_t cudaDeviceReset(void)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     memory_release_all();
     textures_destroy_all();
@@ -232,7 +232,7 @@ static size_t limits[] = {
 // They are remembered, and nothing runs into them.
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if ((size_t)limit >= sizeof limits / sizeof *limits)
         return leave_runtime(cudaErrorUnsupportedLimit);
@@ -242,7 +242,7 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 
 cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (value == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -255,7 +255,8 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 // A hint, which changes no result.
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 {
-    return note_error(config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual
+    return note_error(__func__,
+                      config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual
                           ? cudaSuccess
                           : cudaErrorInvalidValue);
 }
@@ -263,7 +264,7 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
 {
     if (config == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     *config = cudaFuncCachePreferNone;
     return cudaSuccess;
 }

@@ -1,14 +1,21 @@
 // Errors: the last one of each thread, and the one of a kernel, from which nothing recovers.
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 
+#include "fault.h"
 #include "runtime.h"
 #include "sharing.h"
+#include "unasked.h"
 
 static pthread_mutex_t lock;
 static pthread_once_t lock_made = PTHREAD_ONCE_INIT;
 static _Thread_local cudaError_t last_error;
-static cudaError_t sticky; // every later call returns it
-static cudaError_t coming; // what will be sticky from the next call on
+static _Thread_local char called[160]; // what the program has called
+static _Thread_local char reason[512]; // of the error that this call is about to give
+static _Thread_local bool noted;       // nobody has asked for this call's error
+static cudaError_t sticky;             // every later call returns it
+static cudaError_t coming;             // what will be sticky from the next call on
 static bool seen_any;
 
 // A destructor that runs when a fault ends the program may call the runtime once more.
@@ -21,10 +28,18 @@ static void make_lock(void)
     pthread_mutexattr_destroy(&attributes);
 }
 
-bool enter_runtime(void)
+static void take_lock(void)
 {
     pthread_once(&lock_made, make_lock);
     pthread_mutex_lock(&lock);
+}
+
+bool enter_runtime(const char *function)
+{
+    take_lock();
+    snprintf(called, sizeof called, "%s", function);
+    reason[0] = '\0';
+    noted = false;
     in_emulator = true;
     if (coming != cudaSuccess)
         sticky = coming;
@@ -33,19 +48,56 @@ bool enter_runtime(void)
 
 cudaError_t leave_runtime(cudaError_t error)
 {
-    const cudaError_t result = note_error(sticky != cudaSuccess ? sticky : error);
+    const cudaError_t result = note_error(called, sticky != cudaSuccess ? sticky : error);
     in_emulator = false;
     pthread_mutex_unlock(&lock);
     return result;
 }
 
-cudaError_t note_error(cudaError_t error)
+cudaError_t because(cudaError_t error, const char *format, ...)
 {
-    if (error != cudaSuccess) {
-        last_error = error;
-        seen_any = true;
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
     return error;
+}
+
+cudaError_t note_error(const char *function, cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return error;
+    take_lock();
+    last_error = error;
+    seen_any = true;
+    if (sticky == cudaSuccess) // of that one its kernel has told
+        noted |= unasked_note(function, cudaGetErrorString(error), reason);
+    reason[0] = '\0';
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+cudaError_t known_as(const char *function, cudaError_t error)
+{
+    take_lock();
+    if (error != cudaSuccess && noted)
+        unasked_rename(function);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+void has_launched(const char *kernel)
+{
+    const struct text name = readable_name(text_of(kernel));
+    snprintf(called, sizeof called, "the launch of %.*s", (int)name.length, name.start);
+}
+
+static void forget_unasked(void)
+{
+    take_lock();
+    if (last_error != cudaSuccess)
+        unasked_forget();
+    pthread_mutex_unlock(&lock);
 }
 
 bool any_error(void)
@@ -69,12 +121,14 @@ void note_ending(enum ending ending)
 cudaError_t cudaGetLastError(void)
 {
     const cudaError_t error = last_error;
+    forget_unasked();
     last_error = sticky;
     return error;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
+    forget_unasked();
     return last_error;
 }
 

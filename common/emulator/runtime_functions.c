@@ -26,7 +26,7 @@ static int most_threads(const struct function *function)
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *host)
 {
     struct function *function;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     const cudaError_t error =
         attributes == NULL ? cudaErrorInvalidValue : find_function(&function, host);
@@ -67,7 +67,7 @@ static cudaError_t set_attribute(struct function *function, enum cudaFuncAttribu
 cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attribute, int value)
 {
     struct function *function;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     const cudaError_t error = find_function(&function, host);
     if (error != cudaSuccess)
@@ -79,7 +79,7 @@ cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attrib
 cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache config)
 {
     struct function *function;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (config < cudaFuncCachePreferNone || config > cudaFuncCachePreferEqual)
         return leave_runtime(cudaErrorInvalidValue);
@@ -92,7 +92,7 @@ static int blocks_per_sm(const struct function *function, int threads, size_t dy
 {
     const struct kernel *kernel = function->kernel;
     const int64_t shared = (int64_t)(kernel->shared_bytes + dynamic);
-    if ((int64_t)dynamic > function_dynamic_limit(function) ||
+    if (dynamic > (size_t)function_dynamic_limit(function) ||
         (kernel->max_threads > 0 && threads > kernel->max_threads))
         return 0;
     return device_blocks_per_sm(threads, function_registers(function), shared);
@@ -103,7 +103,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
                                                                    unsigned flags)
 {
     struct function *function;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (blocks == NULL || threads <= 0 || flags > cudaOccupancyDisableCachingOverride)
         return leave_runtime(cudaErrorInvalidValue);
@@ -125,7 +125,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic, const voi
                                                       int threads)
 {
     struct function *function;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (dynamic == NULL || blocks <= 0 || threads <= 0)
         return leave_runtime(cudaErrorInvalidValue);

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "device.h"
+#include "nvcc.h"
 #include "runtime.h"
 
 // What <<<...>>> leaves for the stub that it calls.
@@ -19,8 +20,6 @@ static _Thread_local struct configuration configurations[NESTED_LAUNCHES];
 static _Thread_local int configuration_count;
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*): the names are nvcc's.
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
-cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(struct function **kernel, const void *host);
 cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t stream);
@@ -36,7 +35,7 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaS
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {
     if (configuration_count == 0)
-        return note_error(cudaErrorMissingConfiguration);
+        return note_error(__func__, cudaErrorMissingConfiguration);
     const struct configuration *top = &configurations[--configuration_count];
     *grid = top->grid;
     *block = top->block;
@@ -48,12 +47,19 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 static cudaError_t check_shape(dim3 grid, dim3 block)
 {
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || threads == 0)
-        return cudaErrorInvalidConfiguration;
-    if (grid.x > MAX_GRID_X || grid.y > MAX_GRID_YZ || grid.z > MAX_GRID_YZ ||
-        block.x > MAX_BLOCK_THREADS || block.y > MAX_BLOCK_THREADS || block.z > MAX_BLOCK_Z ||
-        threads > MAX_BLOCK_THREADS)
-        return cudaErrorInvalidConfiguration;
+    const cudaError_t error = cudaErrorInvalidConfiguration;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+        return because(error, "a grid of %u x %u x %u blocks", grid.x, grid.y, grid.z);
+    if (threads == 0)
+        return because(error, "blocks of %u x %u x %u threads", block.x, block.y, block.z);
+    if (grid.x > MAX_GRID_X || grid.y > MAX_GRID_YZ || grid.z > MAX_GRID_YZ)
+        return because(error, "a grid of %u x %u x %u blocks, at most %d x %d x %d", grid.x, grid.y,
+                       grid.z, MAX_GRID_X, MAX_GRID_YZ, MAX_GRID_YZ);
+    if (threads > MAX_BLOCK_THREADS)
+        return because(error, "%llu threads a block, at most %d", (unsigned long long)threads,
+                       MAX_BLOCK_THREADS);
+    if (block.z > MAX_BLOCK_Z)
+        return because(error, "blocks of %u threads along z, at most %d", block.z, MAX_BLOCK_Z);
     return cudaSuccess;
 }
 
@@ -66,12 +72,20 @@ static cudaError_t check_launch(const struct function *function, dim3 grid, dim3
     if (error != cudaSuccess)
         return error;
     if (!stream_known(stream))
-        return cudaErrorInvalidResourceHandle;
-    if ((int64_t)shared > function_dynamic_limit(function))
-        return cudaErrorInvalidValue;
-    if ((max_threads > 0 && threads > max_threads) ||
-        !device_has_registers(threads, function_registers(function)))
-        return cudaErrorLaunchOutOfResources;
+        return because(cudaErrorInvalidResourceHandle, "there is no such stream");
+    if (shared > (size_t)function_dynamic_limit(function))
+        return because(cudaErrorInvalidValue,
+                       "%zu bytes of dynamic shared memory, at most %lld unless "
+                       "cudaFuncSetAttribute allows more",
+                       shared, (long long)function_dynamic_limit(function));
+    if (max_threads > 0 && threads > max_threads)
+        return because(cudaErrorLaunchOutOfResources,
+                       "%d threads a block, at most %d by its __launch_bounds__", threads,
+                       max_threads);
+    if (!device_has_registers(threads, function_registers(function)))
+        return because(cudaErrorLaunchOutOfResources,
+                       "%d threads of %d registers each, and an SM has %d registers", threads,
+                       function_registers(function), SM_REGISTERS);
     return cudaSuccess;
 }
 
@@ -91,8 +105,10 @@ static cudaError_t launch(const void *host, const cudaLaunchConfig_t *config, vo
     const dim3 block = config->blockDim;
     struct function *function;
     cudaError_t error = find_function(&function, host);
-    if (error == cudaSuccess)
-        error = check_launch(function, grid, block, config->dynamicSmemBytes, config->stream);
+    if (error != cudaSuccess)
+        return error;
+    has_launched(function->name);
+    error = check_launch(function, grid, block, config->dynamicSmemBytes, config->stream);
     if (error == cudaSuccess && cooperative &&
         !fits(function, grid, block, config->dynamicSmemBytes))
         error = cudaErrorCooperativeLaunchTooLarge;
@@ -103,12 +119,13 @@ static cudaError_t launch(const void *host, const cudaLaunchConfig_t *config, vo
     return error;
 }
 
-static cudaError_t enter_and_launch(const void *host, dim3 grid, dim3 block, void **arguments,
-                                    size_t shared, cudaStream_t stream, bool cooperative)
+static cudaError_t enter_and_launch(const char *function, const void *host, dim3 grid, dim3 block,
+                                    void **arguments, size_t shared, cudaStream_t stream,
+                                    bool cooperative)
 {
     const cudaLaunchConfig_t config = {
         .gridDim = grid, .blockDim = block, .dynamicSmemBytes = shared, .stream = stream};
-    if (!enter_runtime())
+    if (!enter_runtime(function))
         return leave_runtime(cudaSuccess);
     return leave_runtime(launch(host, &config, arguments, cooperative));
 }
@@ -116,7 +133,7 @@ static cudaError_t enter_and_launch(const void *host, dim3 grid, dim3 block, voi
 // The stub asks once and keeps the answer, so this works after a failure, too.
 cudaError_t __cudaGetKernel(struct function **kernel, const void *host)
 {
-    enter_runtime();
+    enter_runtime(__func__);
     return leave_runtime(find_function(kernel, host));
 }
 
@@ -124,7 +141,7 @@ cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, v
                                size_t shared, cudaStream_t stream)
 {
     if (kernel == NULL)
-        return note_error(cudaErrorInvalidDeviceFunction);
+        return note_error(__func__, cudaErrorInvalidDeviceFunction);
     return cudaLaunchKernel(kernel->host, grid, block, arguments, shared, stream);
 }
 
@@ -133,13 +150,13 @@ cudaError_t __cudaLaunchKernel(struct function *kernel, dim3 grid, dim3 block, v
 cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arguments,
                              size_t shared, cudaStream_t stream)
 {
-    return enter_and_launch(host, grid, block, arguments, shared, stream, false);
+    return enter_and_launch(__func__, host, grid, block, arguments, shared, stream, false);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **arguments,
                                         size_t shared, cudaStream_t stream)
 {
-    return enter_and_launch(host, grid, block, arguments, shared, stream, true);
+    return enter_and_launch(__func__, host, grid, block, arguments, shared, stream, true);
 }
 
 // Of the attributes only those matter that change what a kernel can do. There are no clusters of
@@ -162,7 +179,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ho
                                 void **arguments)
 {
     bool cooperative = false;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (config == NULL)
         return leave_runtime(cudaErrorInvalidValue);

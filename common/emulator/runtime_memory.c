@@ -15,7 +15,8 @@ static bool flags_within(unsigned flags, unsigned known)
     return (flags & ~known) == 0;
 }
 
-static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes, unsigned flags)
+static cudaError_t allocate(const char *function, void **pointer, enum memory_kind kind,
+                            size_t bytes, unsigned flags)
 {
     if (pointer == NULL)
         return cudaErrorInvalidValue;
@@ -23,12 +24,14 @@ static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes,
     if (bytes == 0)
         return kind == MEMORY_MANAGED ? cudaErrorInvalidValue : cudaSuccess;
     if (bytes > device_memory_bytes() - memory_used())
-        return cudaErrorMemoryAllocation;
+        return because(cudaErrorMemoryAllocation, "%zu bytes, and %llu are left", bytes,
+                       (unsigned long long)(device_memory_bytes() - memory_used()));
     struct allocation *allocation = memory_allocate(kind, bytes);
     if (allocation == NULL)
         return cudaErrorMemoryAllocation;
     watch_host();
     allocation->flags = flags;
+    memory_made_by(allocation, function);
     *pointer = pointer_to(allocation->address);
     return cudaSuccess;
 }
@@ -37,47 +40,62 @@ static cudaError_t allocate(void **pointer, enum memory_kind kind, size_t bytes,
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    return leave_runtime(allocate(pointer, MEMORY_DEVICE, bytes, 0));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_DEVICE, bytes, 0));
 }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
-    return leave_runtime(allocate(pointer, MEMORY_DEVICE, bytes, 0));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_DEVICE, bytes, 0));
 }
 
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return leave_runtime(cudaErrorInvalidValue);
-    return leave_runtime(allocate(pointer, MEMORY_MANAGED, bytes, flags));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_MANAGED, bytes, flags));
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (pitch == NULL)
         return leave_runtime(cudaErrorInvalidValue);
     *pitch = (width + PITCH - 1) / PITCH * PITCH;
-    return leave_runtime(allocate(pointer, MEMORY_DEVICE, *pitch * height, 0));
+    return leave_runtime(allocate(__func__, pointer, MEMORY_DEVICE, *pitch * height, 0));
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent extent)
 {
     if (pitched == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     pitched->xsize = extent.width;
     pitched->ysize = extent.height;
     return cudaMallocPitch(&pitched->ptr, &pitched->pitch, extent.width,
                            extent.height * extent.depth);
+}
+
+// Nothing that cudaFree frees begins at the pointer.
+static cudaError_t not_to_free(void *pointer)
+{
+    const uint64_t address = address_of(pointer);
+    const struct allocation *near = memory_nearest(address);
+    if (near == NULL || address - near->address >= near->bytes)
+        return because(cudaErrorInvalidValue, "%p is in no allocation", pointer);
+    if (near->host == NULL)
+        return because(cudaErrorInvalidValue, "%p has been freed before", pointer);
+    if (near->address == address)
+        return because(cudaErrorInvalidValue, "%p is memory of another kind", pointer);
+    return because(cudaErrorInvalidValue, "%p is %llu bytes into an allocation, not its start",
+                   pointer, (unsigned long long)(address - near->address));
 }
 
 static cudaError_t release(void *pointer)
@@ -87,7 +105,7 @@ static cudaError_t release(void *pointer)
         return cudaSuccess;
     if (allocation == NULL ||
         (allocation->kind != MEMORY_DEVICE && allocation->kind != MEMORY_MANAGED))
-        return cudaErrorInvalidValue;
+        return not_to_free(pointer);
     device_gives_back(); // it waits
     memory_release(allocation);
     return cudaSuccess;
@@ -95,14 +113,14 @@ static cudaError_t release(void *pointer)
 
 cudaError_t cudaFree(void *pointer)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     return leave_runtime(release(pointer));
 }
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -111,7 +129,7 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (available == NULL || total == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -124,35 +142,38 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 
 cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!flags_within(flags,
                       cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined))
         return leave_runtime(cudaErrorInvalidValue);
-    return leave_runtime(allocate(pointer, MEMORY_PINNED, bytes, flags | cudaHostAllocMapped));
+    return leave_runtime(
+        allocate(__func__, pointer, MEMORY_PINNED, bytes, flags | cudaHostAllocMapped));
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
-    return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+    if (!enter_runtime(__func__))
+        return leave_runtime(cudaSuccess);
+    return leave_runtime(allocate(__func__, pointer, MEMORY_PINNED, bytes, cudaHostAllocMapped));
 }
 
 cudaError_t cudaFreeHost(void *pointer)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     struct allocation *allocation = memory_starting(address_of(pointer));
     if (pointer == NULL)
         return leave_runtime(cudaSuccess);
     if (allocation == NULL || allocation->kind != MEMORY_PINNED)
-        return leave_runtime(cudaErrorInvalidValue);
+        return leave_runtime(not_to_free(pointer));
     memory_release(allocation);
     return leave_runtime(cudaSuccess);
 }
 
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (pointer == NULL || bytes == 0 || !memory_is_host(address_of(pointer)) ||
         !flags_within(flags, cudaHostRegisterPortable | cudaHostRegisterMapped |
@@ -166,7 +187,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags)
 
 cudaError_t cudaHostUnregister(void *pointer)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     struct allocation *allocation = memory_starting(address_of(pointer));
     if (allocation == NULL || allocation->kind != MEMORY_REGISTERED)
@@ -190,7 +211,7 @@ static bool is_pinned(const struct allocation *allocation)
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (device == NULL || flags != 0 || !is_pinned(memory_holding(address_of(host))))
         return leave_runtime(cudaErrorInvalidValue);
@@ -200,7 +221,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 
 cudaError_t cudaHostGetFlags(unsigned *flags, void *host)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     const struct allocation *allocation = memory_holding(address_of(host));
     if (flags == NULL || !is_pinned(allocation))
@@ -218,7 +239,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         [MEMORY_MANAGED] = cudaMemoryTypeManaged, [MEMORY_ARRAY] = cudaMemoryTypeDevice,
         [MEMORY_PINNED] = cudaMemoryTypeHost,     [MEMORY_REGISTERED] = cudaMemoryTypeHost,
     };
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (attributes == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -240,7 +261,7 @@ cudaError_t cudaGetSymbolAddress(void **pointer, const void *symbol)
 {
     uint64_t address;
     size_t bytes;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (pointer == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -254,7 +275,7 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 {
     uint64_t address;
     size_t bytes;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (size == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -274,9 +295,10 @@ static cudaError_t check_managed(const void *pointer, size_t bytes, bool place_k
     return place_known ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-static cudaError_t hint(const void *pointer, size_t bytes, bool place_known, cudaStream_t stream)
+static cudaError_t hint(const char *function, const void *pointer, size_t bytes, bool place_known,
+                        cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(function))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -295,8 +317,8 @@ static bool location_known(struct cudaMemLocation location)
 cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
                                  unsigned flags, cudaStream_t stream)
 {
-    return flags != 0 ? note_error(cudaErrorInvalidValue)
-                      : hint(pointer, bytes, location_known(location), stream);
+    return flags != 0 ? note_error(__func__, cudaErrorInvalidValue)
+                      : hint(__func__, pointer, bytes, location_known(location), stream);
 }
 
 cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
@@ -305,7 +327,7 @@ cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvi
     const bool needs_place = advice != cudaMemAdviseSetReadMostly &&
                              advice != cudaMemAdviseUnsetReadMostly &&
                              advice != cudaMemAdviseUnsetPreferredLocation;
-    return hint(pointer, bytes, !needs_place || location_known(location), NULL);
+    return hint(__func__, pointer, bytes, !needs_place || location_known(location), NULL);
 }
 #else
 static bool device_known(int device)
@@ -315,28 +337,28 @@ static bool device_known(int device)
 
 cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, cudaStream_t stream)
 {
-    return hint(pointer, bytes, device_known(device), stream);
+    return hint(__func__, pointer, bytes, device_known(device), stream);
 }
 
 cudaError_t cudaMemPrefetchAsync_v2(const void *pointer, size_t bytes,
                                     struct cudaMemLocation location, unsigned flags,
                                     cudaStream_t stream)
 {
-    return flags != 0 ? note_error(cudaErrorInvalidValue)
-                      : hint(pointer, bytes, location_known(location), stream);
+    return flags != 0 ? note_error(__func__, cudaErrorInvalidValue)
+                      : hint(__func__, pointer, bytes, location_known(location), stream);
 }
 
 cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
                           int device)
 {
     (void)advice;
-    return hint(pointer, bytes, device_known(device), NULL);
+    return hint(__func__, pointer, bytes, device_known(device), NULL);
 }
 
 cudaError_t cudaMemAdvise_v2(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
                              struct cudaMemLocation location)
 {
     (void)advice;
-    return hint(pointer, bytes, location_known(location), NULL);
+    return hint(__func__, pointer, bytes, location_known(location), NULL);
 }
 #endif

@@ -9,9 +9,11 @@
 #include "fatbin.h"
 #include "fault.h"
 #include "memory.h"
+#include "nvcc.h"
 #include "parser.h"
 #include "runtime.h"
 #include "texture.h"
+#include "unasked.h"
 
 // A container that has been registered.
 struct image {
@@ -48,8 +50,9 @@ static bool report_leaks(void)
     fflush(NULL);
     fprintf(stderr, "%s: emulator: leak: ", emulator_settings.program);
     if (count > 0)
-        fprintf(stderr, "%d allocation%s of %llu bytes never freed, the first is %s%s", count,
-                count > 1 ? "s" : "", (unsigned long long)bytes, name, textures > 0 ? "; " : "");
+        fprintf(stderr, "%d allocation%s of %llu bytes never freed%s %s%s", count,
+                count > 1 ? "s" : "", (unsigned long long)bytes, count > 1 ? ", the first:" : ":",
+                name, textures > 0 ? "; " : "");
     if (textures > 0)
         fprintf(stderr, "%d texture object%s never destroyed", textures, textures > 1 ? "s" : "");
     fputc('\n', stderr);
@@ -66,6 +69,8 @@ void emulator_check_leaks(void)
 // After an error a program need not give back anything.
 static void check_at_exit(void)
 {
+    if (!emulator_has_failed())
+        unasked_tell();
     if (emulator_settings.leaks_at_exit && !any_error() && !emulator_has_failed() && report_leaks())
         _Exit(EMULATOR_FAULT);
 }
@@ -80,29 +85,12 @@ __attribute__((constructor(101))) static void register_check(void)
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-non-const-parameter): the names
 // and the types are nvcc's.
-void **__cudaRegisterFatBinary(void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-char __cudaInitModule(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int thread_limit, uint3 *thread, uint3 *block, dim3 *block_size,
-                            dim3 *grid_size, int *warp_size);
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
-                       size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
-                              int external, size_t size, int constant, int global);
-
 static cudaError_t load(struct image *image);
 
 void **__cudaRegisterFatBinary(void *wrapper)
 {
-    struct wrapper {
-        int magic, version;
-        const void *container;
-        void *unused;
-    };
     struct image *image = zeroed(1, sizeof *image);
-    image->container = ((struct wrapper *)wrapper)->container;
+    image->container = ((const struct wrapper *)wrapper)->container;
     if (emulator_settings.capability == 0)
         emulator_settings.capability = fatbin_newest_machine_code(image->container);
     // A program that was built for a newer GPU than the model gets a model that it runs on.
@@ -127,7 +115,7 @@ void __cudaUnregisterFatBinary(void **handle)
 // Called before the host first touches a managed variable.
 char __cudaInitModule(void **handle)
 {
-    enter_runtime();
+    enter_runtime(__func__);
     const cudaError_t error = load((struct image *)(void *)handle);
     leave_runtime(error);
     return error == cudaSuccess ? 1 : 0;

@@ -11,9 +11,9 @@ static struct CUmemPoolHandle_st pool = {.reuse = {0, 1, 1, 1}};
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *result, int device)
 {
     if (result == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     if (device != 0)
-        return note_error(cudaErrorInvalidDevice);
+        return note_error(__func__, cudaErrorInvalidDevice);
     *result = &pool;
     return cudaSuccess;
 }
@@ -26,7 +26,7 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *result, int device)
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t of, enum cudaMemPoolAttr attribute, void *value)
 {
     if (of != &pool || value == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     switch (attribute) {
     case cudaMemPoolReuseFollowEventDependencies:
     case cudaMemPoolReuseAllowOpportunistic:
@@ -37,14 +37,14 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t of, enum cudaMemPoolAttr attri
         pool.release_threshold = *(const uint64_t *)value;
         return cudaSuccess;
     default:
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     }
 }
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t of, enum cudaMemPoolAttr attribute, void *value)
 {
     if (of != &pool || value == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     switch (attribute) {
     case cudaMemPoolReuseFollowEventDependencies:
     case cudaMemPoolReuseAllowOpportunistic:
@@ -55,19 +55,19 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t of, enum cudaMemPoolAttr attri
         *(uint64_t *)value = pool.release_threshold;
         return cudaSuccess;
     default:
-        return note_error(cudaErrorNotSupported);
+        return note_error(__func__, cudaErrorNotSupported);
     }
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t of, size_t bytes)
 {
     (void)bytes;
-    return note_error(of == &pool ? cudaSuccess : cudaErrorInvalidValue);
+    return note_error(__func__, of == &pool ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t from,
                                     cudaStream_t stream)
 {
     return from == &pool ? cudaMallocAsync(pointer, bytes, stream)
-                         : note_error(cudaErrorInvalidValue);
+                         : note_error(__func__, cudaErrorInvalidValue);
 }

@@ -47,17 +47,17 @@ static bool is_created(cudaStream_t stream)
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
-    return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+    return known_as(__func__, cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-    return cudaStreamCreateWithPriority(stream, flags, 0);
+    return known_as(__func__, cudaStreamCreateWithPriority(stream, flags, 0));
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (stream == NULL || flags > cudaStreamNonBlocking)
         return leave_runtime(cudaErrorInvalidValue);
@@ -74,7 +74,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!is_created(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -86,9 +86,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return leave_runtime(cudaSuccess);
 }
 
-static cudaError_t check_stream(cudaStream_t stream)
+static cudaError_t check_stream(const char *function, cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(function))
         return leave_runtime(cudaSuccess);
     return leave_runtime(stream_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
@@ -97,7 +97,7 @@ static cudaError_t check_stream(cudaStream_t stream)
 // may be none.
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     device_gives_back();
     return leave_runtime(stream_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
@@ -105,12 +105,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return cudaStreamSynchronize(stream);
+    return known_as(__func__, cudaStreamSynchronize(stream));
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -122,7 +122,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
 
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -136,9 +136,9 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {
     if (status == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     *status = cudaStreamCaptureStatusNone;
-    return check_stream(stream);
+    return check_stream(__func__, stream);
 }
 
 // Which stream managed memory belongs to makes no difference.
@@ -148,8 +148,8 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t 
     (void)pointer;
     (void)bytes;
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
-        return note_error(cudaErrorInvalidValue);
-    return check_stream(stream);
+        return note_error(__func__, cudaErrorInvalidValue);
+    return check_stream(__func__, stream);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -169,7 +169,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     if (error != cudaSuccess)
         return error;
     if (callback == NULL || flags != 0)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     callback(stream, cudaSuccess, data);
     return cudaSuccess;
 }
@@ -180,7 +180,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     if (error != cudaSuccess)
         return error;
     if (function == NULL)
-        return note_error(cudaErrorInvalidValue);
+        return note_error(__func__, cudaErrorInvalidValue);
     function(data);
     return cudaSuccess;
 }
@@ -197,13 +197,13 @@ static bool event_known(cudaEvent_t event)
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    return cudaEventCreateWithFlags(event, cudaEventDefault);
+    return known_as(__func__, cudaEventCreateWithFlags(event, cudaEventDefault));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (event == NULL || (flags & ~known) != 0)
         return leave_runtime(cudaErrorInvalidValue);
@@ -217,7 +217,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!event_known(event))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -231,12 +231,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+    return known_as(__func__, cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault));
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!event_known(event) || !stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -246,22 +246,26 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return leave_runtime(cudaSuccess);
 }
 
+// With an event that nobody has recorded there is nothing to wait for.
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    device_gives_back();
-    return leave_runtime(event_known(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    if (!event_known(event))
+        return leave_runtime(cudaErrorInvalidResourceHandle);
+    if (event->recorded)
+        device_gives_back();
+    return leave_runtime(cudaSuccess);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return cudaEventSynchronize(event);
+    return known_as(__func__, cudaEventSynchronize(event));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!event_known(event) || !stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -273,7 +277,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
 {
     static bool told;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (milliseconds == NULL)
         return leave_runtime(cudaErrorInvalidValue);

@@ -88,6 +88,7 @@ static cudaError_t allocate_array(cudaArray_t *array, const struct cudaChannelFo
     struct allocation *memory = memory_allocate(MEMORY_ARRAY, bytes);
     if (memory == NULL)
         return cudaErrorMemoryAllocation;
+    memory_made_by(memory, "cudaMallocArray");
     struct cudaArray *created = zeroed(1, sizeof *created);
     created->format = *format;
     created->extent = (struct cudaExtent){width, height, 0};
@@ -102,7 +103,7 @@ static cudaError_t allocate_array(cudaArray_t *array, const struct cudaChannelFo
 cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format,
                             size_t width, size_t height, unsigned flags)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (array == NULL || format == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -114,7 +115,7 @@ cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDe
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
     struct cudaArray **link = &arrays;
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (array == NULL)
         return leave_runtime(cudaSuccess);
@@ -131,7 +132,7 @@ cudaError_t cudaFreeArray(cudaArray_t array)
 cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaExtent *extent,
                              unsigned *flags, cudaArray_t array)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (!array_known(array))
         return leave_runtime(cudaErrorInvalidResourceHandle);
@@ -146,7 +147,7 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaEx
 
 cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *format, cudaArray_const_t array)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (format == NULL || !array_known(array))
         return leave_runtime(cudaErrorInvalidValue);
@@ -251,7 +252,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *object,
                                     const struct cudaTextureDesc *description,
                                     const struct cudaResourceViewDesc *view)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     if (object == NULL || resource == NULL || description == NULL)
         return leave_runtime(cudaErrorInvalidValue);
@@ -260,7 +261,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *object,
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object)
 {
-    if (!enter_runtime())
+    if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
     return leave_runtime(object == 0 || texture_destroy(object) ? cudaSuccess
                                                                 : cudaErrorInvalidValue);

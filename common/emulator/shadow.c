@@ -21,12 +21,23 @@ static bool ordered(const struct visitor *v, uint64_t earlier, bool many, int la
     return !many && !several && (earlier & THREAD_MASK) % LANES == (uint64_t)lane;
 }
 
-// Why they are not.
-static const char *reason(const struct visitor *v, uint64_t earlier)
+// Why they are not. Where several lanes write to one place, no barrier would help.
+static const char *reason(const struct visitor *v, uint64_t earlier, const struct touched *writers)
 {
+    if (writers != NULL && writers->several)
+        return "several threads change the same place, which takes an atomic";
     return v->global && number_of(earlier) != number_of(v->tag)
                ? "blocks of one launch have no order"
                : "no barrier lies between";
+}
+
+// A lane that is not ordered after the earlier access: not the one that made it.
+static int unordered_lane(const struct visitor *v, uint64_t earlier, const struct touched *by)
+{
+    const bool same_warp = warp_of(earlier) == warp_of(v->tag) &&
+                           (!v->global || number_of(earlier) == number_of(v->tag));
+    const uint32_t others = by->lanes & ~(1U << (earlier & THREAD_MASK) % LANES);
+    return same_warp && by->several && others != 0 ? first_lane(others) : by->lane;
 }
 
 // A read of what has this write's tag: what the fast path could not settle.
@@ -40,7 +51,8 @@ static void check_read(const struct visitor *v, uint64_t write, const struct tou
     if (write & INVALID)
         never_written(v, by->lane, index);
     if (!ordered(v, write, false, by->lane, by->several))
-        race(v, write, "wrote", by->lane, "reads", reason(v, write), index);
+        race(v, write, "wrote", unordered_lane(v, write, by), "reads", reason(v, write, NULL),
+             index);
 }
 
 static void check_write(const struct visitor *v, uint64_t write, const struct touched *by,
@@ -50,7 +62,7 @@ static void check_write(const struct visitor *v, uint64_t write, const struct to
         not_waited(v, write, by->lane, "writes to", index);
     write &= ~INVALID;
     if (write != 0 && !ordered(v, write, false, by->lane, by->several))
-        race(v, write, "wrote", by->lane, "writes over", reason(v, write), index);
+        race(v, write, "wrote", by->lane, "writes over", reason(v, write, NULL), index);
 }
 
 static void check_write_after_read(const struct visitor *v, uint64_t read, const struct touched *by,
@@ -66,7 +78,8 @@ static void check_write_after_read(const struct visitor *v, uint64_t read, const
     const uint64_t reader = read & ~(MANY_WARPS | MANY_LANES);
     if ((in_epoch && !other_block && (read & MANY_WARPS)) ||
         !ordered(v, reader, (read & MANY_LANES) != 0, by->lane, by->several))
-        race(v, reader, "read", by->lane, "writes over", reason(v, reader), index);
+        race(v, read, "read", unordered_lane(v, reader, by), "writes over", reason(v, reader, by),
+             index);
 }
 
 // The tag of a granule's reads after one more.

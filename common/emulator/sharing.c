@@ -12,6 +12,7 @@
 #include "emulator.h"
 #include "fault.h"
 #include "pages.h"
+#include "unasked.h"
 
 _Thread_local bool in_emulator;
 static bool any_taken;
@@ -35,16 +36,11 @@ void device_takes(struct allocation *allocation, bool written, const char *by)
 }
 
 // Pinned memory is not taken: a program may look there for what a kernel writes while it runs.
-static void take_used(struct allocation *allocation, void *kernel)
+void device_takes_used(struct allocation *allocation, const char *kernel)
 {
     if (allocation->used != 0 && allocation->kind != MEMORY_PINNED)
         device_takes(allocation, (allocation->used & USED_TO_WRITE) != 0, kernel);
     allocation->used = 0;
-}
-
-void device_takes_used(const char *kernel)
-{
-    memory_visit(take_used, (void *)kernel);
 }
 
 static void give_back(struct allocation *allocation, void *context)
@@ -117,10 +113,20 @@ static bool describe_access(uint64_t address, char *out, size_t size)
     return true;
 }
 
+// Where a signal has come, what else writes to stderr may be in use.
+static void write_line(const char *what)
+{
+    char line[1200];
+    const int length =
+        snprintf(line, sizeof line, "%s: emulator: %s\n", emulator_settings.program, what);
+    if (length > 0 && write(STDERR_FILENO, line, (size_t)length) != length)
+        _exit(EMULATOR_FAULT);
+}
+
 static void on_segmentation_fault(int number, siginfo_t *information, void *context)
 {
     char what[1024];
-    char line[1200];
+    char before[1024];
     uint64_t address = (uint64_t)(uintptr_t)information->si_addr;
     if (address == 0)
         address = find_device_pointer(context);
@@ -128,10 +134,9 @@ static void on_segmentation_fault(int number, siginfo_t *information, void *cont
         signal(number, SIG_DFL); // it happens again, and ends the program as it would have
         return;
     }
-    const int length =
-        snprintf(line, sizeof line, "%s: emulator: %s\n", emulator_settings.program, what);
-    if (length > 0 && write(STDERR_FILENO, line, (size_t)length) == length)
-        _exit(EMULATOR_FAULT);
+    if (unasked_take(before, sizeof before))
+        write_line(before);
+    write_line(what);
     _exit(EMULATOR_FAULT);
 }
 

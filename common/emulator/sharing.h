@@ -11,8 +11,8 @@
 // it.
 void device_takes(struct allocation *allocation, bool written, const char *by);
 
-// The same for all managed memory that a kernel has touched (allocation->used).
-void device_takes_used(const char *kernel);
+// The same for what a kernel has touched (allocation->used), if it is managed memory.
+void device_takes_used(struct allocation *allocation, const char *kernel);
 
 // All that was asynchronous has come to its end, and the host knows.
 void device_gives_back(void);

@@ -1,6 +1,7 @@
 #include "tags.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "fault.h"
 
@@ -42,20 +43,38 @@ static const char *where(const struct visitor *v, uint64_t index, char *out, siz
                            size);
 }
 
+// Who touched it earlier. Of several readers the tag has the first one alone, which may be `lane`
+// itself.
+static const char *earlier_thread(const struct visitor *v, uint64_t earlier, int lane, char *out,
+                                  size_t size)
+{
+    char name[128];
+    const bool same_block = !v->global || number_of(earlier) == number_of(v->tag);
+    const bool same =
+        same_block && (earlier & THREAD_MASK) == (v->tag & THREAD_MASK) + (uint64_t)lane;
+    if (same && (earlier & (MANY_WARPS | MANY_LANES)))
+        snprintf(out, size, "%s",
+                 earlier & MANY_WARPS ? "threads of another warp" : "other lanes of this warp");
+    else
+        snprintf(out, size, "thread %s",
+                 describe_thread(v->warp, (int)(earlier & THREAD_MASK), name, sizeof name));
+    return out;
+}
+
 _Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote, int lane,
                     const char *verb, const char *reason, uint64_t index)
 {
     char address[256];
-    char thread[128];
+    char thread[160];
     char place[256] = "";
     const struct code *code = v->warp->block->launch->code;
     if (v->global)
         describe_block(v->warp->block, number_of(earlier), place, sizeof place);
     else
         describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place);
-    fault(v->warp, v->instruction, lane, "race: %s what thread %s %s %s (%s): %s", verb,
-          describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread), wrote,
-          place, reason, where(v, index, address, sizeof address));
+    fault(v->warp, v->instruction, lane, "race: %s what %s %s %s (%s): %s", verb,
+          earlier_thread(v, earlier, lane, thread, sizeof thread), wrote, place, reason,
+          where(v, index, address, sizeof address));
 }
 
 _Noreturn void never_written(const struct visitor *v, int lane, uint64_t index)

@@ -77,7 +77,8 @@ static inline const struct footprint *footprint_of(const struct warp *warp,
 void check_overlap(struct warp *warp, const struct instruction *instruction,
                    const struct footprint *footprint);
 
-// Faults of a lane at granule `index`. Of the earlier access the tag is known.
+// Faults of a lane at granule `index`. Of the earlier access the tag is known, of reads with its
+// flags.
 _Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote, int lane,
                     const char *verb, const char *reason, uint64_t index);
 _Noreturn void never_written(const struct visitor *v, int lane, uint64_t index);

@@ -292,11 +292,14 @@ struct launch {
     uint64_t shared_base;
     uint64_t schedule;
     bool checks;
+    struct allocation *touched;        // the allocations that the kernel has touched so far
     struct notes *notes;               // of sequential code: accesses to global memory
     struct publications *publications; // and what has been published there
     int resident;                      // blocks that the GPU runs at a time
     int workers, stuck;                // threads that run blocks; those whose blocks all wait
     uint64_t next;                     // the next block's place in the schedule
+    uint64_t done;                     // blocks that have ended
+    int64_t begun, next_news;          // seconds: when it began, when to say that it still runs
     uint64_t failed;    // the place of the earliest block that failed; UINT64_MAX: none
     enum ending ending; // how that block ended
     char message[2048]; // and what there is to say about it

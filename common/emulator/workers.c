@@ -21,6 +21,7 @@
 #include "order.h"
 #include "shadow.h"
 #include "sharing.h"
+#include "watch.h"
 
 enum {
     MAX_WORKERS = 64,
@@ -61,7 +62,7 @@ static void *aligned(size_t bytes)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, ALIGNMENT, bytes + ALIGNMENT) != 0)
-        emulator_fail("out of host memory: %zu bytes wanted", bytes);
+        out_of_memory(bytes);
     memset(memory, 0xff, bytes);
     return memory;
 }
@@ -231,8 +232,12 @@ static _Noreturn void report_deadlock(const struct worker *worker, struct block 
         snprintf(others, sizeof others,
                  "; %llu blocks have not begun, because the GPU has room for %d at a time",
                  (unsigned long long)(launch->blocks - begun), launch->resident);
-    fault(warp, &launch->code->instructions[fragment->from], first_lane(fragment->lanes),
-          "deadlock: waits for what no thread does any more%s", others);
+    const struct instruction *const at = &launch->code->instructions[fragment->from];
+    fault(warp, at, first_lane(fragment->lanes), "deadlock: %s%s",
+          at->flow == FLOW_BRANCH
+              ? "this loop does not end: nothing that it computes or reads changes any more"
+              : "waits for what no thread does any more",
+          others);
 }
 
 // All blocks have had a turn, and none has moved. Where they come back to a state that they have
@@ -285,6 +290,7 @@ static void give_turn(struct worker *worker)
 {
     struct block *block = worker->blocks[worker->at];
     const enum turn turn = is_over(worker) ? TURN_ENDED : take_turn(block);
+    watch_turn(block, turn);
     if (turn == TURN_ENDED) {
         retire(worker);
         return;
@@ -369,6 +375,7 @@ void run_grid(struct launch *launch)
     pthread_t threads[MAX_WORKERS];
     const int count = worker_count(launch);
     launch->workers = count;
+    watch_begin(launch);
     for (int i = 0; i < count; i++)
         open_worker(&workers[i], launch);
     int started = 1;
@@ -378,6 +385,7 @@ void run_grid(struct launch *launch)
     work(&workers[0]);
     for (int i = 1; i < started; i++)
         pthread_join(threads[i], NULL);
+    watch_end(launch);
     for (int i = 0; i < count; i++)
         close_worker(&workers[i]);
 }

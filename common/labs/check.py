@@ -11,7 +11,6 @@ import collections
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import tempfile
@@ -19,6 +18,7 @@ import textwrap
 
 import basics
 import labs
+import limits
 import steps
 
 # Each is run for both passes of the harness, exact and rounding.
@@ -36,59 +36,40 @@ SHAPES = [
 COUNTED = "-s 128"
 TIMED = "-s 4096"
 EMULATOR_FAULT = 4
-CPU_SECONDS, WALL_SECONDS = 30, 240  # of one run; a machine may be busy
-FILE_BYTES = 32 << 20  # that a run may write
 SHOWN = 3  # lines of a message
-FULL_SPEED = 0.95  # of the course's ratio to cuBLAS
 
-Outcome = collections.namedtuple("Outcome", "status out err")
 Finding = collections.namedtuple("Finding", "passed text advice share", defaults=("", 0.0))
 
-
-def limit_child():
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+# A learner's program: what starts it, in which folder and environment, within which limits.
+Program = collections.namedtuple("Program", "command folder environment limits")
 
 
-def run(command, **settings):
-    """Runs a program within limits: a status below 0 is the signal that ended it."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("EMULATOR_")}
-    environment.update(settings)
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(
-            command,
-            cwd=labs.ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            preexec_fn=limit_child,
-            start_new_session=True,
-        )
-        try:
-            status = process.wait(WALL_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            status = -signal.SIGXCPU
-        return Outcome(status, *(read_some(file) for file in (out, err)))
+def at(path):
+    """The program with this path from the root, as the learner would start it."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMULATOR_")}
+    return Program([os.path.join(labs.ROOT, path)], labs.ROOT, inherited, limits.RUN)
 
 
-def read_some(file):
-    file.seek(0)
-    return file.read(20000).decode(errors="replace")
+def twin(path):
+    return at(path + "-emulated")
+
+
+def run(program, options, **settings):
+    command = [*program.command, *options.split()]
+    return limits.run(command, program.folder, {**program.environment, **settings}, program.limits)
 
 
 def emulate(program, options, **settings):
-    return run([program + "-emulated", *options.split()], EMULATOR_GPU="sm_90", **settings)
+    return run(program, options, EMULATOR_GPU="sm_90", **settings)
 
 
 def message(outcome):
     """The first lines of what the program said, or how it ended."""
     if outcome.status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return f"it did not end within {CPU_SECONDS} s: does every loop end?"
-    said = [re.sub(r"^step\d\d: ", "", line) for line in outcome.err.splitlines() if line.strip()]
+        return "it did not end in time: does every loop end?"
+    if outcome.status == -signal.SIGXFSZ:
+        return "it printed without end"
+    said = [re.sub(r"^(?:step\d\d|sgemm): ", "", line) for line in outcome.err.splitlines() if line.strip()]
     lines = list(dict.fromkeys(said))
     if outcome.status < 0:
         lines.append(f"it crashed: {signal.Signals(-outcome.status).name}")
@@ -111,13 +92,14 @@ def region_to_do(name, folder):
 # ---------------------------------------------------------------------------- the checks
 
 
-def judge_results(program):
+def shapes_of(name):
+    return basics.SHAPES if basics.is_basic(name) else SHAPES
+
+
+def judge_results(program, shapes):
     """The findings `correct` and `clean`: every shape with the emulator's checks, and where those stop
     the kernel, once more without them."""
     wrong = fault = None
-    shapes, passes = SHAPES, "exact and rounding"
-    if basics.is_basic(os.path.basename(program)[len("step") :]):
-        shapes, passes = basics.SHAPES, "every element"
     for options in shapes:
         outcome = emulate(program, options)
         if outcome.status == EMULATOR_FAULT:
@@ -127,10 +109,11 @@ def judge_results(program):
             wrong = wrong or (options, outcome)
         if wrong:
             break
-    correct = Finding(True, f"{passes}, {len(shapes)} shapes", share=1.0)
+    correct = Finding(True, f"every element, {len(shapes)} shapes", share=1.0)
     if wrong:
-        place = [message(fault[1])] if fault else []  # it has a line of the source
-        correct = Finding(False, f"with {wrong[0]}", "\n".join([*place, message(wrong[1])]))
+        told = [message(fault[1])] if fault else []  # it has a line of the source
+        told += [message(wrong[1])] if message(wrong[1]) not in told else []
+        correct = Finding(False, f"with {wrong[0]}", "\n".join(told))
     if fault:
         return correct, Finding(False, f"with {fault[0]}", message(fault[1]))
     if wrong:
@@ -149,17 +132,18 @@ def costliest(kernels, kind, field):
     return f"{worst['file']}:{worst['line']}", worst[field]
 
 
-def record_of(command, **settings):
+def record_of(program, options, **settings):
     """What a run wrote with --json: its first record, or None where the run failed."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
-        outcome = run([*command, "--json", file.name], **settings)
+        command = Program([*program.command, "--json", file.name], *program[1:])
+        outcome = run(command, options, **settings)
         return (outcome, json.load(file)["records"][0] if outcome.status == 0 else None)
 
 
 def counts_of(program, step):
     """The record of what a program does on the emulator, or None where it failed."""
     options = basics.COUNTED if basics.is_basic(step) else COUNTED
-    return record_of([program + "-emulated", *options.split()], EMULATOR_GPU="sm_90")
+    return record_of(program, options, EMULATOR_GPU="sm_90")
 
 
 def judge_counters(program, step):
@@ -182,38 +166,62 @@ def judge_counters(program, step):
 
 def ratio_of(program):
     """Its speed as a ratio to cuBLAS in the same run."""
-    outcome, record = record_of([program, *TIMED.split()])
+    outcome, record = record_of(program, TIMED)
     return outcome, record["ratio"] if record else None
 
 
-def judge_speed(program, step, build):
-    """Against the course's own step, on the same GPU, a moment later."""
+def ratio_of_course(step):
+    """The same of the course's own step, and on which GPU; a handout has the ratio, and not the step."""
+    there = labs.reached(step)
+    if there:
+        return float(there["ratio"]), f"on an {there['device']}"
+    return ratio_of(at(f"step{step}"))[1], ""
+
+
+def judge_speed(program, step, full):
+    """Against the course's own step, on the same GPU a moment later; in a handout, on the reference GPU. All
+    points from `full` of its ratio on."""
     outcome, ratio = ratio_of(program)
     if ratio is None:
         return Finding(False, f"with {TIMED}", message(outcome))
-    build(f"step{step}")
-    own = ratio_of(f"./step{step}")[1]
+    own, where = ratio_of_course(step)
     if own is None:
         return Finding(False, f"not judged: the course's step {step} does not run here")
-    share = min(1.0, ratio / (FULL_SPEED * own))
-    text = f"{ratio:.3f} of cuBLAS; the course's step {own:.3f}"
-    advice = "" if share == 1 else f"compare the registers and spills that {program} and ./step{step} print"
+    share = min(1.0, ratio / (full * own))
+    text = f"{ratio:.3f} of cuBLAS; the course's step {own:.3f} {where}".rstrip()
+    advice = "" if share == 1 else "compare the registers and spills that your program prints with the chapter's"
     return Finding(share == 1, text, advice, share)
 
 
 def has_gpu(program):
-    outcome = run([program, "-s", "16", "--verify-only"])
-    return "no CUDA device" not in outcome.err
+    return "no CUDA device" not in run(program, "-s 16 --verify-only").err
 
 
 # ---------------------------------------------------------------------------- points
 
 
-def points_of(name):
-    """{check: points} of a lab; lines for * hold for every lab of the same kind."""
+def rubric(name):
+    """{check: its row} of a lab; lines for * hold for every lab of the same kind."""
     kind = "*" + name[2:]
-    rows = [row for row in labs.table("rubric") if row["lab"] in (name, kind)]
-    return {row["check"]: int(row["points"]) for row in rows}
+    return {row["check"]: row for row in labs.table("rubric") if row["lab"] in (name, kind)}
+
+
+def points_of(name):
+    return {check: int(row["points"]) for check, row in rubric(name).items()}
+
+
+def score(name, findings):
+    """The points of each check that was judged, {check: (points, of)}, by the rubric."""
+    points = points_of(name)
+    return {
+        check: (round(points[check] * finding.share), points[check])
+        for check, finding in findings.items()
+        if finding is not None
+    }
+
+
+def first_advice(findings):
+    return next((finding.advice for finding in findings.values() if finding and finding.advice), "")
 
 
 def print_indented(text):
@@ -224,59 +232,70 @@ def print_indented(text):
 
 def report(name, findings):
     """Prints what passed and the first thing to fix; returns the exit code."""
-    points, earned, possible, advice = points_of(name), 0, 0, ""
+    scores = score(name, findings)
     for check, finding in findings.items():
         if finding is None:
             print(f"  --    {check:9} no GPU here: not judged")
             continue
-        got = round(points[check] * finding.share)
-        earned += got
-        possible += points[check]
-        print(f"  {'ok  ' if finding.passed else 'FAIL'}  {check:9} {got:3} of {points[check]:3}   {finding.text}")
-        advice = advice or finding.advice
+        got, most = scores[check]
+        print(f"  {'ok  ' if finding.passed else 'FAIL'}  {check:9} {got:3} of {most:3}   {finding.text}")
+    earned, possible = (sum(column) for column in zip(*scores.values()))
     print(f"  {earned} of {possible} points")
     if earned < possible:
         print("\nFirst thing to fix:")
-        print_indented(advice)
+        print_indented(first_advice(findings))
         print(f"  A hint: make hint{name}")
     return 0 if earned == possible else 1
 
 
-def judge(name, program, build):
-    """All findings for a program that has been built, in the order of the rubric."""
-    step, wanted = name[:2], points_of(name)
-    correct, clean = judge_results(program)
+def judge(name, program, shapes, rate=None):
+    """All findings for a program on the emulator, in the order of the rubric; rate() judges its speed
+    where there is a GPU."""
+    wanted = points_of(name)
+    correct, clean = judge_results(program, shapes)
     findings = {"correct": correct, "clean": clean}
     if "counters" in wanted:
         later = Finding(False, "not judged: first it has to be correct and clean")
-        findings["counters"] = judge_counters(program, step) if correct.passed and clean.passed else later
+        findings["counters"] = judge_counters(program, name[:2]) if correct.passed and clean.passed else later
     if wanted.get("speed"):
-        if build(program) is not None or not has_gpu(program):
-            findings["speed"] = None
-        elif correct.passed:
-            findings["speed"] = judge_speed(program, step, build)
-        else:
-            findings["speed"] = Finding(False, "no rate for a wrong kernel")
+        wrong = Finding(False, "no rate for a wrong kernel")
+        findings["speed"] = None if rate is None else rate() if correct.passed else wrong
     return findings
 
 
-def make(target, folder):
-    """Builds it: what make said where it failed, or None."""
-    command = [os.environ.get("MAKE", "make"), target, f"LAB_FOLDER={folder}"]
+def make(targets, folder):
+    """Builds them: what make said where it failed, or None."""
+    command = [os.environ.get("MAKE", "make"), *targets.split(), f"LAB_FOLDER={folder}"]
     result = subprocess.run(command, cwd=labs.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             errors="replace")  # fmt: skip
     return None if result.returncode == 0 else result.stdout
 
 
+def rate_on_gpu(name, program, folder):
+    """What judges its speed, or None where there is no GPU."""
+    step, row = name[:2], rubric(name).get("speed")
+    if row is None or row["full"] == "-" or make(program, folder) is not None or not has_gpu(at(program)):
+        return None
+
+    def rate():
+        if not labs.reached(step):
+            make(f"step{step}", folder)
+        return judge_speed(at(program), step, float(row["full"]))
+
+    return rate
+
+
 def check_program(name, folder):
     program = f"build/{folder}/step{name}"
+    if not os.path.exists(os.path.join(labs.ROOT, "build", "common", "emulator")):
+        print("  building the emulator, this once: a minute or two", flush=True)
     said = make(program + "-emulated", folder)
     if said is not None:
         errors = [line for line in said.splitlines() if re.search(r"\berror\b", line, re.I)]
         print(f"  FAIL  it does not compile\n  0 of {sum(points_of(name).values())} points\n\nFirst thing to fix:")
         print_indented("\n".join((errors or said.splitlines())[:SHOWN]))
         return 1
-    findings = judge(name, program, lambda target: make(target, folder))
+    findings = judge(name, twin(program), shapes_of(name), rate_on_gpu(name, program, folder))
     correct = findings["correct"]
     if not correct.passed and not name.endswith("-hunt"):
         advice = f"{correct.advice}\n{region_to_do(name, folder)}"
@@ -291,10 +310,16 @@ def counted(step, cache):
     """The record of a step on the emulator."""
     if step not in cache:
         said = make(f"build/step{step}-emulated", "labs")
-        outcome, cache[step] = counts_of(f"build/step{step}", step)
+        outcome, cache[step] = counts_of(twin(f"build/step{step}"), step)
         if cache[step] is None:
             raise labs.Refusal(f"step {step} does not run here: {said or message(outcome)}")
     return cache[step]
+
+
+def value_in(row, cache):
+    """What a prediction is compared with."""
+    known = labs.reached(row["step"]).get(row["name"])
+    return float(known) if known else value_of(row["formula"], counted(row["step"], cache))
 
 
 def value_of(formula, record):
@@ -310,13 +335,13 @@ def value_of(formula, record):
     return known[top] / (known[bottom] if bottom else 1)
 
 
-def answers(name, folder):
+def answers(text, path):
     """{name: text behind the =} of a learner's sheet."""
-    lines = steps.text(os.path.join(labs.ROOT, labs.path_of(name, folder))).splitlines()
-    pairs = [line.partition("=") for line in lines if not line.lstrip().startswith("#") and line.strip()]
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    pairs = [line.partition("=") for line in lines]
     for key, equals, _ in pairs:
         if not equals:
-            raise labs.Refusal(f"{labs.path_of(name, folder)}: this line is no `name = number`: {key[:60]}")
+            raise labs.Refusal(f"{path}: this line is no `name = number`: {key[:60]}")
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
@@ -329,20 +354,26 @@ def number_of(text):
         return None
 
 
-def check_predictions(name, folder):
-    given, cache, right = answers(name, folder), {}, 0
-    rows = labs.predictions(name)
-    for row in rows:
-        number, value = number_of(given.get(row["name"], "")), value_of(row["formula"], counted(name[:2], cache))
+def judge_predictions(name, given, cache):
+    """A line of text for each question, and whether the answer was right."""
+    for row in labs.predictions(name):
+        number, value = number_of(given.get(row["name"], "")), value_in(row, cache)
         if number is not None and abs(number - value) <= 0.02 * abs(value):
-            right += 1
-            print(f"  ok    {row['name']} = {number:g}")
+            yield True, f"{row['name']} = {number:g}"
         elif number is None:
-            print(f"  FAIL  {row['name']}: no number yet")
+            yield False, f"{row['name']}: no number yet"
         else:
-            print(f"  FAIL  {row['name']}: you said {number:g}, counted are {value:.6g}\n        {row['why']}")
-    print(f"  {right} of {len(rows)} numbers")
-    return 0 if right == len(rows) else 1
+            yield False, f"{row['name']}: you said {number:g}, counted are {value:.6g}\n{row['why']}"
+
+
+def check_predictions(name, folder):
+    path = labs.path_of(name, folder)
+    judged = list(judge_predictions(name, answers(steps.text(os.path.join(labs.ROOT, path)), path), {}))
+    for right, text in judged:
+        print(f"  {'ok  ' if right else 'FAIL'}  " + text.replace("\n", "\n        "))
+    right = sum(right for right, _ in judged)
+    print(f"  {right} of {len(judged)} numbers")
+    return 0 if right == len(judged) else 1
 
 
 def main(arguments):

@@ -26,19 +26,25 @@ def start(name, folder, force):
     path = labs.path_of(name, folder)
     full = os.path.join(labs.ROOT, path)
     os.makedirs(os.path.dirname(full), exist_ok=True)
-    if os.path.exists(full):
+    if os.path.exists(full) and (force or steps.text(full) != labs.unsolved(name)):
         if not force:
             raise labs.Refusal(f"{path} is there already: FORCE=1 begins anew and keeps a copy of it")
         kept = backup_of(full)
         os.rename(full, kept)
         print(f"what was there is now {os.path.relpath(kept, labs.ROOT)}")
-    with open(full, "x", encoding="utf-8") as file:
+    with open(full, "w", encoding="utf-8") as file:
         file.write(labs.unsolved(name))
     print(f"{path} is yours.   Sheet: {labs.sheet(name)}   Check: make check{name}")
 
 
+def refuse_predictions(name):
+    if labs.is_prediction(name):
+        raise labs.Refusal(f"make check{name} explains each number that is not right")
+
+
 def hint(name, folder):
     """Which hint is next stands in a file beside the learner's."""
+    refuse_predictions(name)
     count_path = os.path.join(labs.ROOT, folder, f".hints{name}")
     given = int(steps.text(count_path)) if os.path.exists(count_path) else 0
     hints = labs.hints(name)
@@ -46,6 +52,8 @@ def hint(name, folder):
     print(f"Hint {number} of {len(hints)}\n\n{hints[number - 1]}\n")
     if number < len(hints):
         print(f"More: make hint{name}")
+    elif os.path.isdir(labs.HANDED):
+        print("That was the last.")
     else:
         print(f"That was the last. make solution{name} shows what is missing, line by line.")
     os.makedirs(os.path.dirname(count_path), exist_ok=True)
@@ -55,8 +63,7 @@ def hint(name, folder):
 
 def show_solution(name, folder):
     path = labs.path_of(name, folder)
-    if labs.is_prediction(name):
-        raise labs.Refusal(f"make check{name} explains each number that is not right")
+    refuse_predictions(name)
     if not os.path.exists(os.path.join(labs.ROOT, path)):
         raise labs.Refusal(f"{path} is not there: make lab{name} writes it")
     mine = steps.text(os.path.join(labs.ROOT, path)).splitlines()

@@ -24,6 +24,13 @@ $(filter check%,$(LAB_GOALS)): check%:
 	@$(call need,python3,python3)
 	+@MAKE='$(MAKE)' python3 common/labs/check.py $* --folder '$(LAB_FOLDER)'
 
+# What students get: NAME=file instead of a name made of the labs.
+.PHONY: handout classroom
+handout classroom:
+	@$(call need,python3,python3)
+	+@MAKE='$(MAKE)' python3 common/labs/handout.py $(if $(filter classroom,$@),--classroom) \
+		$(if $(NAME),--name '$(NAME)') $(LABS:%='%')
+
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
 
@@ -47,3 +54,52 @@ $(LAB_PROGRAMS): %: %.o $$(call lab_main,$$*) $(HARNESS) build/common/poison.o
 	$(Q)$(link)
 
 .SECONDARY: $(LAB_TWINS:%-emulated=%.o)
+
+# ---------------------------------------------------------------------------- judging submissions
+
+# The judge has the device, and a guest the host code of a submission (common/labs/wire.h).
+JUDGE := build/common/labs/judge.o build/common/labs/wire.o $(HARNESS) build/common/poison.o
+
+build/judge-emulated: $(JUDGE) $(EMULATOR) $(ENVIRONMENT)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(EMULATED_LIBRARIES)
+
+build/judge: $(JUDGE)
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+build/common/labs/guest-step%.o: common/labs/guest.c build/host-flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(HOST_FLAGS) -DSTEP=step$* -MMD -MP -c $< -o $@
+
+-include $(wildcard build/common/labs/*.d)
+
+# make grade SUBMISSIONS=folder LAB=07. Machine code is of use to a GPU alone.
+GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
+GRADED_FOR := $(if $(GPU_HERE),$(call gencode,/dev/null),-gencode arch=compute_80$(comma)code=compute_80)
+GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
+	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
+
+# A handout has no judge.
+with_judge = $(if $(wildcard common/labs/grade.py),,$(error make $@: the judge is not here, but in the course itself))
+
+.PHONY: grade
+grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
+grade: export LINK = $(CC)
+grade:
+	$(with_judge)
+	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
+	@$(call need,python3,python3)
+	@$(call need,nm,binutils)
+	+@MAKE='$(MAKE)' python3 common/labs/grade.py '$(SUBMISSIONS)' --lab '$(LAB)' $(GRADE_OPTIONS)
+
+# What a grading run needs, for every step; and an autograder for Gradescope.
+.PHONY: grade-tools autograder
+grade-tools: build/judge-emulated build/common/labs/wire.o $(STEPS:%=build/common/labs/guest-step%.o)
+
+autograder:
+	$(with_judge)
+	$(if $(LAB),,$(error make autograder: say which lab: LAB=07))
+	@$(call need,python3,python3)
+	@python3 common/labs/gradescope.py zip '$(LAB)' $(if $(SECRET),--secret '$(SECRET)') \
+		$(if $(filter command,$(origin OUT)),--out '$(OUT)')

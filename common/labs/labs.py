@@ -12,6 +12,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHEETS = os.path.join(ROOT, "docs", "labs")
+HANDED = os.path.join(SHEETS, "handed")  # in a handout only: its labs, cut, and what the course reached
 
 sys.path[:0] = [os.path.join(ROOT, "docs"), os.path.join(ROOT, "tests")]
 import steps  # noqa: E402
@@ -39,15 +40,19 @@ def sheet(name):
 
 
 def names():
-    """Every lab: steps that have a sheet, hunts, predictions."""
+    """Every lab: steps that have a sheet, hunts, predictions. Of a handout, those that it is made of."""
+    predictions = sorted({row["step"] + "-predict" for row in table("predictions")})
+    if os.path.isdir(HANDED):
+        return sorted(os.path.basename(path)[4:-3] for path in glob.glob(os.path.join(HANDED, "*.cu"))) + predictions
     sheets = glob.glob(os.path.join(SHEETS, "[0-9][0-9]-*.md"))
     cut = sorted(os.path.basename(path)[:2] for path in sheets)
     hunts = [row["step"] + "-hunt" for row in table("hunts")]
-    predictions = sorted({row["step"] + "-predict" for row in table("predictions")})
     return cut + hunts + predictions
 
 
 def known(name):
+    if name not in names() and os.path.isdir(HANDED):
+        raise Refusal(f"there is no lab {name} in this handout: {' '.join(names())}")
     if name not in names():
         steps_there = " ".join(there for there in names() if len(there) == 2)
         raise Refusal(f"there is no lab {name}: {steps_there}, and these with -hunt or -predict behind them")
@@ -92,6 +97,8 @@ def hunted(name):
 
 def solution(name):
     """What the learner's file may be in the end."""
+    if name[:2] not in steps.all_sources():
+        raise Refusal("a handout has no solutions")
     text = steps.text(steps.all_sources()[name[:2]])
     return with_commands(MARK.sub("", text) if name.endswith("-hunt") else text, name)
 
@@ -112,6 +119,8 @@ def unsolved(name):
     """The learner's file to begin with."""
     if is_prediction(name):
         return question_sheet(name)
+    if os.path.isdir(HANDED):
+        return steps.text(os.path.join(HANDED, f"step{name}.cu"))
     if name.endswith("-hunt"):
         planted = variants.source(variants.load(hunted(name)["variant"]))
         return with_commands(MARK.sub("", planted), name)
@@ -122,6 +131,13 @@ def hints(name):
     """The three hints of a lab, the strongest last."""
     pieces = re.split(r"^## .*\n", steps.text(os.path.join(SHEETS, "hints", name + ".md")), flags=re.MULTILINE)
     return [piece.strip("\n") for piece in pieces[1:]]
+
+
+def reached(step):
+    """{name: value} of what the course's step counts and reaches, where a handout holds it in its place."""
+    path = os.path.join(HANDED, "reached")
+    rows = table(os.path.join("handed", "reached")) if os.path.exists(path + ".tsv") else []
+    return {row["name"]: row["value"] for row in rows if row["step"] == step}
 
 
 def run(main):

@@ -115,6 +115,38 @@ static __global__ void offset_source(float *data, float *out, int offset)
     out[threadIdx.x] = tile[4 * threadIdx.x];
 }
 
+// Changes the sources while the copies are on their way, or once they have arrived.
+static __global__ void overwrite(float *data, float *out, int early)
+{
+    __shared__ float tile[THREADS];
+    copy_4(&tile[threadIdx.x], &data[threadIdx.x]);
+    if (!early)
+        wait_all();
+    __syncthreads();
+    data[(threadIdx.x + 8) % THREADS] = -1;
+    wait_all();
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+
+static void run_overwrite(int early)
+{
+    float *data = numbers(THREADS);
+    float *out = numbers(THREADS);
+    overwrite<<<1, THREADS>>>(data, out, early);
+    cudaFree(data);
+    cudaFree(out);
+}
+
+static void source_overwritten(void)
+{
+    run_overwrite(1);
+}
+
+static void source_overwritten_after_wait(void)
+{
+    run_overwrite(0);
+}
+
 static void run_reverse(int wait, int barrier)
 {
     float *data = numbers(4 * THREADS);
@@ -269,6 +301,8 @@ static const struct test_case cases[] = {
     {"aligned_source", aligned_source},
     {"misaligned_source", misaligned_source},
     {"unwritten_source", unwritten_source},
+    {"source_overwritten", source_overwritten},
+    {"source_overwritten_after_wait", source_overwritten_after_wait},
     {NULL, NULL},
 };
 

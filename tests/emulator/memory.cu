@@ -49,6 +49,23 @@ static __global__ void local_fill(float *out, int written, int index)
     out[threadIdx.x] = array[(index + (int)threadIdx.x) & 15];
 }
 
+static __global__ void dynamic_fill(float *out)
+{
+    extern __shared__ float row[];
+    row[threadIdx.x] = 1;
+    out[threadIdx.x] = row[threadIdx.x];
+}
+
+// 20 bytes: the end of the array is not where the next one could begin.
+static __global__ void local_write(float *out, int index)
+{
+    float array[5];
+    for (int i = 0; i < 5; i++)
+        array[i] = 0;
+    array[index] = 1;
+    out[threadIdx.x] = array[(index + (int)threadIdx.x) % 5];
+}
+
 static __global__ void read_word(const unsigned *from, unsigned *to)
 {
     *to = *from;
@@ -199,6 +216,40 @@ static void written_local(void)
     cudaFree(out);
 }
 
+static void run_dynamic_fill(int bytes)
+{
+    float *out = numbers(32);
+    dynamic_fill<<<1, 32, bytes>>>(out);
+    cudaFree(out);
+}
+
+static void dynamic_shared(void)
+{
+    run_dynamic_fill(128);
+}
+
+static void no_dynamic_shared(void)
+{
+    run_dynamic_fill(0);
+}
+
+static void run_local_write(int index)
+{
+    float *out = numbers(32);
+    local_write<<<1, 32>>>(out, index);
+    cudaFree(out);
+}
+
+static void local_in_bounds(void)
+{
+    run_local_write(4);
+}
+
+static void local_past_end(void)
+{
+    run_local_write(5);
+}
+
 static void unwritten_local(void)
 {
     float *out = numbers(32);
@@ -285,6 +336,10 @@ static const struct test_case cases[] = {
     {"written_shared", written_shared},
     {"unwritten_shared", unwritten_shared},
     {"written_local", written_local},
+    {"dynamic_shared", dynamic_shared},
+    {"no_dynamic_shared", no_dynamic_shared},
+    {"local_in_bounds", local_in_bounds},
+    {"local_past_end", local_past_end},
     {"unwritten_local", unwritten_local},
     {"written_global", written_global},
     {"unwritten_global", unwritten_global},

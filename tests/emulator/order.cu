@@ -101,11 +101,14 @@ static void last_block_fence_of_block(void)
 }
 
 // As in the CUDA C++ Programming Guide, "Memory Fence Functions": the parts are volatile, and the
-// last block needs no fence.
-static __global__ void add_volatile_parts(volatile float *parts, unsigned *count, int fence)
+// last block needs no fence, not even to begin counting anew.
+static __global__ void add_volatile_parts(volatile float *parts, unsigned *count, int fence,
+                                          int reset_early)
 {
     __shared__ bool last;
     if (threadIdx.x == 0) {
+        if (reset_early)
+            *count = 0;
         parts[blockIdx.x] = (float)blockIdx.x + 1;
         if (fence)
             __threadfence();
@@ -118,13 +121,15 @@ static __global__ void add_volatile_parts(volatile float *parts, unsigned *count
             sum += parts[i];
         parts[0] = sum;
     }
+    if (last && threadIdx.x == 0)
+        *count = 0;
 }
 
-static void run_volatile_parts(int fence)
+static void run_volatile_parts(int fence, int reset_early)
 {
     float *parts = numbers(BLOCKS);
     unsigned *count = zeros(1);
-    add_volatile_parts<<<BLOCKS, THREADS>>>(parts, count, fence);
+    add_volatile_parts<<<BLOCKS, THREADS>>>(parts, count, fence, reset_early);
     expect_sum(parts, BLOCKS * (BLOCKS + 1) / 2);
     cudaFree(parts);
     cudaFree(count);
@@ -132,12 +137,17 @@ static void run_volatile_parts(int fence)
 
 static void volatile_parts(void)
 {
-    run_volatile_parts(1);
+    run_volatile_parts(1, 0);
 }
 
 static void volatile_parts_no_fence(void)
 {
-    run_volatile_parts(0);
+    run_volatile_parts(0, 0);
+}
+
+static void volatile_parts_reset_early(void)
+{
+    run_volatile_parts(1, 1);
 }
 
 // Flags ------------------------------------------------------------------------------------------
@@ -527,6 +537,32 @@ static void bounded_wait(void)
     cudaFree(flag);
 }
 
+// Atomics of block scope are none for other blocks.
+static __global__ void count_in_block(unsigned *count)
+{
+    atomicAdd_block(count, 1);
+}
+
+static __global__ void count_in_own_block(unsigned *counts)
+{
+    atomicAdd_block(&counts[blockIdx.x], 1);
+}
+
+static void block_scope(void)
+{
+    unsigned *counts = zeros(4);
+    count_in_own_block<<<4, THREADS>>>(counts);
+    count_in_block<<<1, THREADS>>>(counts);
+    cudaFree(counts);
+}
+
+static void block_scope_between_blocks(void)
+{
+    unsigned *count = zeros(1);
+    count_in_block<<<4, THREADS>>>(count);
+    cudaFree(count);
+}
+
 static const struct test_case cases[] = {
     {"last_block", last_block},
     {"last_block_no_fence_before", last_block_no_fence_before},
@@ -534,6 +570,7 @@ static const struct test_case cases[] = {
     {"last_block_fence_of_block", last_block_fence_of_block},
     {"volatile_parts", volatile_parts},
     {"volatile_parts_no_fence", volatile_parts_no_fence},
+    {"volatile_parts_reset_early", volatile_parts_reset_early},
     {"chain", chain},
     {"long_chain", long_chain},
     {"chain_no_fence_before", chain_no_fence_before},
@@ -558,6 +595,8 @@ static const struct test_case cases[] = {
     {"shared_flag_never_set", shared_flag_never_set},
     {"endless_loop", endless_loop},
     {"bounded_wait", bounded_wait},
+    {"block_scope", block_scope},
+    {"block_scope_between_blocks", block_scope_between_blocks},
     {NULL, NULL},
 };
 

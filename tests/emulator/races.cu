@@ -31,6 +31,23 @@ static __global__ void tiles(float *data, int second)
     data[threadIdx.x] = sum;
 }
 
+// One thread writes what all have read, and it is the first of them.
+static __global__ void read_by_all(float *data)
+{
+    __shared__ float tile[THREADS];
+    tile[threadIdx.x] = data[threadIdx.x];
+    __syncthreads();
+    data[threadIdx.x] = tile[0];
+    if (threadIdx.x == 0)
+        tile[0] = 1;
+}
+
+// They are counted as one thread would do it.
+static __global__ void count_by_all(float *count)
+{
+    *count += 1;
+}
+
 // Lanes of one warp exchange values.
 static __global__ void neighbours(float *data, int sync)
 {
@@ -125,6 +142,20 @@ static void two_barriers(void)
 static void one_barrier(void)
 {
     run_tiles(0);
+}
+
+static void read_by_all_lanes(void)
+{
+    float *data = numbers(32);
+    read_by_all<<<1, 32>>>(data);
+    cudaFree(data);
+}
+
+static void count_without_atomic(void)
+{
+    float *data = numbers(1);
+    count_by_all<<<1, 32>>>(data);
+    cudaFree(data);
 }
 
 static void run_neighbours(int sync)
@@ -240,6 +271,8 @@ static const struct test_case cases[] = {
     {"no_barrier", no_barrier},
     {"two_barriers", two_barriers},
     {"one_barrier", one_barrier},
+    {"read_by_all_lanes", read_by_all_lanes},
+    {"count_without_atomic", count_without_atomic},
     {"sync_in_warp", sync_in_warp},
     {"sync_in_halves", sync_in_halves},
     {"no_sync_in_warp", no_sync_in_warp},

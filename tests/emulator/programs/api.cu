@@ -318,6 +318,9 @@ static void launches(void)
     cudaMemcpy(&host, device, sizeof host, cudaMemcpyDeviceToHost);
     check("cudaFuncSetAttribute", host == words - 1 + 63);
 
+    shared_bytes<<<1, 64, SIZE_MAX - 15>>>(device, words);
+    check("more shared memory than addresses", cudaGetLastError() == cudaErrorInvalidValue);
+
     words = 0;
     void *arguments[] = {&device, &words};
     cudaLaunchKernel((const void *)shared_bytes, dim3(1), dim3(32), arguments, 0, NULL);
