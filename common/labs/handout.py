@@ -116,7 +116,7 @@ def filled(template, wanted, classroom, listed=""):
     }
     for field, words in fields.items():
         text = text.replace(field, words)
-    text = re.sub(r"^(##   make )(\S+) +", lambda match: f"{match[1]}{match[2]:12} ", text, flags=re.MULTILINE)
+    text = re.sub(r"^(##   make )(\S+) +", lambda match: f"{match[1]}{match[2]:16} ", text, flags=re.MULTILINE)
     return re.sub(r"^(\$ make.*?) +# ", lambda match: f"{match[1]:22}  # ", text, flags=re.MULTILINE)
 
 
