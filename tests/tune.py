@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 import gpu
+import tool
 
 SKIPPED = 77
 TERMS, FEW_TERMS = 4096, 128
@@ -203,4 +204,4 @@ def main(candidates):
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         fail("usage: tune.py FOLDER CANDIDATE...", 2)
-    main(sys.argv[2:])
+    tool.run(main, sys.argv[2:])
