@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "emulation.h"
 #include "nvml.h"
 
 static int attribute(enum cudaDeviceAttr which, int id)
@@ -92,7 +93,8 @@ struct device open_device(int64_t id)
     device.capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, number) +
                         attribute(cudaDevAttrComputeCapabilityMinor, number);
     CHECK_CUDA(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, number));
-    nvml_open(pci_bus_id);
+    if (!emulated()) // a twin has no GPU for NVML to know
+        nvml_open(pci_bus_id);
     read_driver_version(device.driver, sizeof device.driver);
     device.sms = attribute(cudaDevAttrMultiProcessorCount, number);
     device.max_threads_per_sm = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, number);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 
+import steps
 from harness import INTERRUPTED, equal, run
 from tap import finish, ok, skip_all
 
@@ -20,7 +21,12 @@ LIBRARY = r"""
 
 enum { NOT_SUPPORTED = 3, SM = 1 };
 
-int nvmlInit_v2(void) { return getenv("NVML_BROKEN") ? NOT_SUPPORTED : 0; }
+int nvmlInit_v2(void)
+{
+    if (getenv("NVML_FATAL"))
+        abort();
+    return getenv("NVML_BROKEN") ? NOT_SUPPORTED : 0;
+}
 int nvmlShutdown(void) { return 0; }
 
 int nvmlSystemGetDriverVersion(char *text, unsigned size)
@@ -143,6 +149,14 @@ def check_interrupt():
            f"Ctrl-C at launch {launch}, in the power phase", f"{result!r}\n{document}")
 
 
+def check_emulated():
+    """A twin runs on no GPU of this machine: NVML stays out of it."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": folder, "NVML_FATAL": "1"}
+    result = subprocess.run([os.path.join(steps.ROOT, "build", "step01-emulated"), "-s", "16"], env=environment,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    equal(result.returncode, 0, "an emulated run does not start NVML: " + result.stdout)
+
+
 compiler = os.environ.get("CC", "cc").split()
 if not shutil.which(compiler[0]):
     skip_all(f"no C compiler called {compiler[0]}")
@@ -153,4 +167,5 @@ with tempfile.TemporaryDirectory() as folder:
     check_reasons()
     check_power()
     check_interrupt()
+    check_emulated()
 finish()
