@@ -1,8 +1,8 @@
 // What the CUDA runtime returns, one line a case: right calls, wrong ones, and what is left after a
 // kernel that failed. The output is the same on a GPU and on the emulator: tests/emulator_api.t
 // compares. Each group runs in a process of its own, because after some errors nothing works. Calls
-// that end a program on a GPU are not here. mistakes.cu has some of them: with a stream or an event that
-// is destroyed, and of a kernel that is none.
+// that end a program on a GPU are not here. mistakes.cu has some of them: with a stream or an event
+// that is destroyed, and of a kernel that is none.
 //
 // On a GPU: nvcc -arch=native -o errors tests/emulator/programs/errors.cu && ./errors
 #include <cassert>
