@@ -70,7 +70,7 @@ def message(outcome):
     if outcome.status in (-signal.SIGXCPU, -signal.SIGKILL):
         return "it did not end in time: does every loop end?"
     if outcome.status == -signal.SIGXFSZ:
-        return "it printed without end"
+        return "it printed without end, or asked for too much memory"
     said = [re.sub(r"^(?:step\d\d|sgemm): ", "", line) for line in outcome.err.splitlines() if line.strip()]
     lines = list(dict.fromkeys(said))
     if outcome.status < 0:
@@ -443,7 +443,7 @@ def judge_predictions(name, given, cache):
         elif number is None and answer:
             yield False, f"{row['name']}: no number: {answer[:40]} (as 4096, 1.5, 1/3 or 33 %)"
         elif number is None:
-            yield False, f"{row['name']}: no number yet" + (f"; nobody asks for {unknown[0][:40]}" if unknown else "")
+            yield False, f"{row['name']}: no number yet" + (f"; nobody asks for {unknown.pop(0)[:40]}" if unknown else "")
         else:
             yield False, f"{row['name']}: you said {number:g}, counted are {value:.6g}\n{row['why']}"
 

@@ -176,6 +176,7 @@ class Grader:
 
     def prepare(self):
         """Builds what is the same for all."""
+        want_room()
         own = ["build/judge", f"step{self.step}"] if self.gpu else []
         said = check.make(" ".join([*self.tools, *own]), "labs")
         if said is not None:
@@ -305,11 +306,8 @@ def points(lab, findings, gpu):
 # ---------------------------------------------------------------------------- files and tables
 
 
-def write_file(path, text):
-    """All of it or nothing: a reader never sees a half of it."""
-    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.replace(file.name, path)
+def write_private(path, text):
+    labs.write_file(path, text, 0o600)
 
 
 def result_path(out, one):
@@ -347,7 +345,7 @@ def write_summary(path, results):
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["student", "lab", "points", "possible", *COLUMNS, "status", "remark"])
     writer.writerows([unspreadsheet(value) for value in row_of(result)] for result in results)
-    write_file(path, text.getvalue())
+    write_private(path, text.getvalue())
 
 
 def print_summary(results):
@@ -375,7 +373,7 @@ def grade_all(grader, everyone, out, jobs):
         try:
             for number, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 one, result = futures[future], future.result()
-                write_file(result_path(out, one), json.dumps(result, indent=1) + "\n")
+                write_private(result_path(out, one), json.dumps(result, indent=1) + "\n")
                 results[one.student] = result
                 print(f"{number:4} of {len(todo)}  {result['student'][:40]:40} {result['points']:3} of "
                       f"{result['possible']}", flush=True)  # fmt: skip

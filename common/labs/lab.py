@@ -31,8 +31,7 @@ def start(name, folder, force):
         kept = backup_of(full)
         os.rename(full, kept)
         print(f"what was there is now {os.path.relpath(kept, labs.ROOT)}")
-    with open(full, "w", encoding="utf-8") as file:
-        file.write(labs.unsolved(name))
+    labs.write_file(full, labs.unsolved(name))
     print(f"{path} is yours.   Sheet: {labs.sheet(name)}   Check: make check{name}")
 
 
@@ -61,8 +60,7 @@ def hint(name, folder):
     else:
         print(f"That was the last. make solution{name} shows what is missing, line by line.")
     labs.make_folder(os.path.dirname(count_path))
-    with open(count_path, "w", encoding="utf-8") as file:
-        file.write(str(number))
+    labs.write_file(count_path, str(number))
 
 
 def show_solution(name, folder):

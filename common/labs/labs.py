@@ -83,11 +83,29 @@ def text_of(path):
         return file.read()
 
 
+def from_root(path):
+    """A path as it is told: from the root where it is below."""
+    return str(path).removeprefix(ROOT + os.sep)
+
+
 def make_folder(path):
     try:
         os.makedirs(path, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise Refusal(f"{os.path.relpath(path, ROOT)} cannot be made: there is a file of that name") from None
+        raise Refusal(f"{from_root(path)} cannot be made: there is a file of that name") from None
+
+
+def write_file(path, text, mode=0o666):
+    """All of it or nothing, on a full disk, too: a reader never sees a half of it."""
+    part = path + ".part"
+    try:
+        with open(part, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(text)
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.lexists(part):
+            os.unlink(part)
+        raise Refusal(f"{from_root(path)}: {error.strerror}") from None
 
 
 def regions(text):
@@ -173,7 +191,7 @@ def run(main, interrupted="interrupted"):
     except Refusal as refusal:
         problem, status = refusal, 2
     except OSError as error:
-        problem, status = f"{error.filename or 'a file'}: {error.strerror}", 2
+        problem, status = f"{from_root(error.filename or 'a file')}: {error.strerror}", 2
     except KeyboardInterrupt:
         problem, status = interrupted, 130
     print(f"{os.path.basename(sys.argv[0])}: {problem}", file=sys.stderr)
