@@ -161,17 +161,33 @@ def judge_results(program, shapes):
     return correct, Finding(True, "no race, nothing out of bounds, nothing uninitialised", share=1.0)
 
 
-def total(kernels, key, kind, field):
-    return sum(entry[field] or 0 for kernel in kernels for entry in kernel[key] if entry["kind"] == kind)
+def amount(entry, field):
+    if field == "branches":
+        return entry["conditional_branches"]
+    if field == "barriers":
+        return entry["control_instructions"] - entry["conditional_branches"]
+    return entry[field] or 0
+
+
+def entries_of(kernels, kind, by_line=False):
+    """What is counted of a kind of access, or of "kernel", all instructions."""
+    if kind == "kernel":
+        return [entry for kernel in kernels for entry in (kernel["lines"] if by_line else [kernel])]
+    key = "line_accesses" if by_line else "accesses"
+    return [entry for kernel in kernels for entry in kernel[key] if entry["kind"] == kind]
+
+
+def total(kernels, kind, field):
+    return sum(amount(entry, field) for entry in entries_of(kernels, kind))
 
 
 def costliest(kernels, kind, field):
     """The line of the source with the most of it, and how much that is."""
-    entries = [entry for kernel in kernels for entry in kernel["line_accesses"] if entry["kind"] == kind]
-    worst = max(entries, key=lambda entry: entry[field] or 0, default=None)
+    entries = entries_of(kernels, kind, by_line=True)
+    worst = max(entries, key=lambda entry: amount(entry, field), default=None)
     if worst is None:
         return "no line of the file", 0
-    return f"{worst['file']}:{worst['line']}", worst[field]
+    return f"{worst['file']}:{worst['line']}", amount(worst, field)
 
 
 def record_of(program, options, **settings):
@@ -196,11 +212,15 @@ def judge_counters(program, step, more=""):
     outcome, record = counts_of(program, step, more)
     if record is None:
         return Finding(False, "what it does could not be counted", message(outcome))
+    return judge_record(record, step)
+
+
+def judge_record(record, step):
     kernels, met, advice, said = record["counters"], 0, [], []
     rows = [row for row in labs.table("counters") if row["step"] == step]
     for row in rows:
         kind, field, most = row["kind"], row["field"], int(row["most"])
-        count = total(kernels, "accesses", kind, field)
+        count = total(kernels, kind, field)
         said.append(f"{kind} {field} {count} (at most {most})")
         if count <= most:
             met += 1
@@ -401,7 +421,7 @@ def value_of(formula, record):
     known = dict(kernel)
     if kind != "kernel":
         for field in ("requests", "sectors", "wavefronts", "conflicts", "bytes"):
-            known[field] = total(record["counters"], "accesses", kind, field)
+            known[field] = total(record["counters"], kind, field)
     known["flop"] = basics.flop_of(record) if "elements" in record else 2 * record["m"] * record["n"] * record["k"]
     top, _, bottom = quotient.partition(" / ")
     return known[top] / (known[bottom] if bottom else 1)
