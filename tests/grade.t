@@ -448,7 +448,8 @@ def check_interrupt():
     folder, out = os.path.join(scratch, "long"), os.path.join(scratch, "long-out")
     for number in range(5):
         write(os.path.join(folder, f"student{number}.cu"), STEP + f"// {number}\n")
-    command = ["make", "-s", "grade", f"SUBMISSIONS={folder}", f"LAB={LAB}", f"OUT={out}", "JOBS=1"]
+    command = ["make", "-s", "grade", f"SUBMISSIONS={folder}", f"LAB={LAB}", f"OUT={out}", "JOBS=1",
+               f"SECONDS={SECONDS}"]  # fmt: skip
     run = subprocess.Popen(command, cwd=steps.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            start_new_session=True)  # fmt: skip
     first = run.stdout.readline()

@@ -278,7 +278,7 @@ def check_limits():
 def check_bad_input():
     write(FOLDER + "/file", "")
     inside = ["--folder", FOLDER + "/file"]
-    for arguments in (["start", "03", *inside], ["hint", "03", *inside], ["start"], ["begin", "03"], ["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"], ["hint", "03-predict"]):
+    for arguments in (["start", "03", *inside], ["hint", "03", *inside], ["start", "--bogus"], ["begin", "03"], ["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"], ["hint", "03-predict"]):
         result = lab(*arguments)
         tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, " ".join(arguments), result.stderr)
     result = judge("04", FOLDER + "/empty")
