@@ -526,6 +526,7 @@ const struct step step14 = {
     .prepare = prepare,
     .launch = launch,
     .release = release,
-    .shares_tiles = true,
+    .sharing_blocks = BLOCKS_AN_SM,
+    .least_share = FEW_STEPS * TILE_K,
     .reusable = true,
 };

@@ -525,6 +525,7 @@ const struct step step16 = {
     .prepare = prepare,
     .launch = launch,
     .release = release,
-    .shares_tiles = true,
+    .sharing_blocks = BLOCKS_AN_SM,
+    .least_share = FEW_STEPS * TILE_K,
     .reusable = true,
 };
