@@ -43,6 +43,9 @@ cudaError_t because(cudaError_t error, const char *format, ...)
 // A kernel has ended like this. What is wrong with it shows in the next call, not in this one.
 void note_ending(enum ending ending);
 
+// The device is reset. After a kernel that failed no later call of this process gets it back.
+void note_reset(void);
+
 // Whether any call has gone wrong.
 bool any_error(void);
 

@@ -54,12 +54,12 @@ static cudaError_t not_there(const struct pitched *rows, const char *what)
                    (unsigned long long)span_of(rows), from, what, (unsigned long long)near->bytes);
 }
 
+// A kind is wrong where it takes memory of the host for the device's, and only there.
 static cudaError_t wrong_side(const struct pitched *rows, enum cudaMemcpyKind kind,
-                              const char *what, bool host_wanted)
+                              const char *what)
 {
-    return because(cudaErrorInvalidValue, "%s, and the %s %p is %s", kinds[kind], what,
-                   pointer_to(rows->address),
-                   host_wanted ? "a pointer to device memory" : "no pointer to device memory");
+    return because(cudaErrorInvalidValue, "%s, and the %s %p is no pointer to device memory",
+                   kinds[kind], what, pointer_to(rows->address));
 }
 
 static cudaError_t check_copy(const struct pitched *to, const struct pitched *from,
@@ -75,10 +75,10 @@ static cudaError_t check_copy(const struct pitched *to, const struct pitched *fr
         return not_there(from, "source");
     if (kind == cudaMemcpyDefault)
         return cudaSuccess;
-    if (to_host ? !memory_is_host(to->address) : !is_on_device(to))
-        return wrong_side(to, kind, "destination", to_host);
-    if (from_host ? !memory_is_host(from->address) : !is_on_device(from))
-        return wrong_side(from, kind, "source", from_host);
+    if (!to_host && !is_on_device(to))
+        return wrong_side(to, kind, "destination");
+    if (!from_host && !is_on_device(from))
+        return wrong_side(from, kind, "source");
     return cudaSuccess;
 }
 

@@ -213,11 +213,11 @@ cudaError_t cudaDeviceSynchronize(void)
     return leave_runtime(cudaSuccess);
 }
 
-// All memory goes back, as if the program had freed it.
+// All memory goes back, as if the program had freed it. This works after a failure, too.
 cudaError_t cudaDeviceReset(void)
 {
-    if (!enter_runtime(__func__))
-        return leave_runtime(cudaSuccess);
+    enter_runtime(__func__);
+    note_reset();
     memory_release_all();
     textures_destroy_all();
     return leave_runtime(cudaSuccess);
@@ -229,13 +229,25 @@ static size_t limits[] = {
     [cudaLimitMallocHeapSize] = 8388608,
 };
 
+static bool limit_kept(enum cudaLimit limit)
+{
+    return (size_t)limit < sizeof limits / sizeof *limits;
+}
+
+// The error of a limit that is not kept here, or that CUDA does not know.
+static cudaError_t no_limit(enum cudaLimit limit)
+{
+    return limit <= cudaLimitPersistingL2CacheSize ? cudaErrorUnsupportedLimit
+                                                   : cudaErrorInvalidValue;
+}
+
 // They are remembered, and nothing runs into them.
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
     if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    if ((size_t)limit >= sizeof limits / sizeof *limits)
-        return leave_runtime(cudaErrorUnsupportedLimit);
+    if (!limit_kept(limit))
+        return leave_runtime(no_limit(limit));
     limits[limit] = value;
     return leave_runtime(cudaSuccess);
 }
@@ -246,8 +258,8 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
         return leave_runtime(cudaSuccess);
     if (value == NULL)
         return leave_runtime(cudaErrorInvalidValue);
-    if ((size_t)limit >= sizeof limits / sizeof *limits)
-        return leave_runtime(cudaErrorUnsupportedLimit);
+    if (!limit_kept(limit))
+        return leave_runtime(no_limit(limit));
     *value = limits[limit];
     return leave_runtime(cudaSuccess);
 }

@@ -118,11 +118,18 @@ void note_ending(enum ending ending)
     seen_any |= coming != cudaSuccess;
 }
 
+void note_reset(void)
+{
+    if (sticky != cudaSuccess)
+        coming = cudaErrorDevicesUnavailable;
+    sticky = cudaSuccess;
+}
+
 cudaError_t cudaGetLastError(void)
 {
     const cudaError_t error = last_error;
     forget_unasked();
-    last_error = sticky;
+    last_error = cudaSuccess;
     return error;
 }
 
@@ -163,6 +170,8 @@ static const struct {
     {cudaErrorMissingConfiguration, "cudaErrorMissingConfiguration",
      "__global__ function call is not configured"},
     {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable",
+     "CUDA-capable device(s) is/are busy or unavailable"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorInvalidKernelImage, "cudaErrorInvalidKernelImage", "device kernel image is invalid"},

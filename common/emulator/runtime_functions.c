@@ -88,12 +88,11 @@ cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache config)
 
 // Occupancy --------------------------------------------------------------------------------------
 
+// Launch bounds make no difference, though a launch above them is refused.
 static int blocks_per_sm(const struct function *function, int threads, size_t dynamic)
 {
-    const struct kernel *kernel = function->kernel;
-    const int64_t shared = (int64_t)(kernel->shared_bytes + dynamic);
-    if (dynamic > (size_t)function_dynamic_limit(function) ||
-        (kernel->max_threads > 0 && threads > kernel->max_threads))
+    const int64_t shared = (int64_t)(function->kernel->shared_bytes + dynamic);
+    if (dynamic > (size_t)function_dynamic_limit(function))
         return 0;
     return device_blocks_per_sm(threads, function_registers(function), shared);
 }
@@ -134,8 +133,9 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic, const voi
         return leave_runtime(error);
     const int64_t limit = function_dynamic_limit(function);
     const int64_t share = device_shared_share(blocks) - (int64_t)function->kernel->shared_bytes;
-    *dynamic = share <= 0 ? 0 : (size_t)(share < limit ? share : limit);
-    if (blocks_per_sm(function, threads, *dynamic) < blocks)
+    const size_t most = share <= 0 ? 0 : (size_t)(share < limit ? share : limit);
+    if (blocks_per_sm(function, threads, most) < blocks)
         return leave_runtime(cudaErrorInvalidValue);
+    *dynamic = most;
     return leave_runtime(cudaSuccess);
 }

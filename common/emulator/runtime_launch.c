@@ -44,10 +44,11 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     return cudaSuccess;
 }
 
+// The documentation has cudaErrorInvalidConfiguration for these; CUDA 13.0 on a GPU gives this.
 static cudaError_t check_shape(dim3 grid, dim3 block)
 {
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    const cudaError_t error = cudaErrorInvalidConfiguration;
+    const cudaError_t error = cudaErrorInvalidValue;
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return because(error, "a grid of %u x %u x %u blocks", grid.x, grid.y, grid.z);
     if (threads == 0)
@@ -79,7 +80,7 @@ static cudaError_t check_launch(const struct function *function, dim3 grid, dim3
                        "cudaFuncSetAttribute allows more",
                        shared, (long long)function_dynamic_limit(function));
     if (max_threads > 0 && threads > max_threads)
-        return because(cudaErrorLaunchOutOfResources,
+        return because(cudaErrorInvalidValue,
                        "%d threads a block, at most %d by its __launch_bounds__", threads,
                        max_threads);
     if (!device_has_registers(threads, function_registers(function)))
@@ -111,7 +112,9 @@ static cudaError_t launch(const void *host, const cudaLaunchConfig_t *config, vo
     error = check_launch(function, grid, block, config->dynamicSmemBytes, config->stream);
     if (error == cudaSuccess && cooperative &&
         !fits(function, grid, block, config->dynamicSmemBytes))
-        error = cudaErrorCooperativeLaunchTooLarge;
+        error = because(cudaErrorCooperativeLaunchTooLarge,
+                        "%u x %u x %u blocks, more than the device holds at a time", grid.x, grid.y,
+                        grid.z);
     if (error == cudaSuccess)
         note_ending(launch_kernel(function->kernel, (struct position){grid.x, grid.y, grid.z},
                                   (struct position){block.x, block.y, block.z}, arguments,

@@ -22,7 +22,7 @@ static cudaError_t allocate(const char *function, void **pointer, enum memory_ki
         return cudaErrorInvalidValue;
     *pointer = NULL;
     if (bytes == 0)
-        return kind == MEMORY_MANAGED ? cudaErrorInvalidValue : cudaSuccess;
+        return cudaSuccess;
     if (bytes > device_memory_bytes() - memory_used())
         return because(cudaErrorMemoryAllocation, "%zu bytes, and %llu are left", bytes,
                        (unsigned long long)(device_memory_bytes() - memory_used()));
@@ -124,17 +124,17 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
         return leave_runtime(cudaSuccess);
     if (!stream_known(stream))
         return leave_runtime(cudaErrorInvalidResourceHandle);
-    return leave_runtime(pointer == NULL ? cudaErrorInvalidValue : release(pointer));
+    return leave_runtime(release(pointer));
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    if (available == NULL || total == NULL)
-        return leave_runtime(cudaErrorInvalidValue);
-    *total = device_memory_bytes();
-    *available = *total - memory_used();
+    if (available != NULL)
+        *available = device_memory_bytes() - memory_used();
+    if (total != NULL)
+        *total = device_memory_bytes();
     return leave_runtime(cudaSuccess);
 }
 
@@ -189,9 +189,11 @@ cudaError_t cudaHostUnregister(void *pointer)
 {
     if (!enter_runtime(__func__))
         return leave_runtime(cudaSuccess);
-    struct allocation *allocation = memory_starting(address_of(pointer));
+    struct allocation *allocation = memory_holding(address_of(pointer));
     if (allocation == NULL || allocation->kind != MEMORY_REGISTERED)
         return leave_runtime(cudaErrorHostMemoryNotRegistered);
+    if (allocation->address != address_of(pointer))
+        return leave_runtime(cudaErrorInvalidValue);
     memory_release(allocation);
     return leave_runtime(cudaSuccess);
 }
@@ -248,7 +250,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     if (allocation == NULL) {
         attributes->type = cudaMemoryTypeUnregistered;
         attributes->device = cudaInvalidDeviceId;
-        attributes->hostPointer = memory_is_host(address_of(pointer)) ? (void *)pointer : NULL;
+        attributes->hostPointer = (void *)pointer;
         return leave_runtime(cudaSuccess);
     }
     attributes->type = is_managed(allocation) ? cudaMemoryTypeManaged : types[allocation->kind];

@@ -206,8 +206,10 @@ cudaError_t find_function(struct function **function, const void *host)
     struct function *found = functions;
     while (found != NULL && found->host != host)
         found = found->next;
+    if (host == NULL)
+        return because(cudaErrorInvalidDeviceFunction, "the kernel is a null pointer");
     if (found == NULL)
-        return cudaErrorInvalidDeviceFunction;
+        return because(cudaErrorInvalidResourceHandle, "%p is no kernel", host);
     const cudaError_t error = load(found->image);
     if (error != cudaSuccess)
         return error;

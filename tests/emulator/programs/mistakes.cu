@@ -241,6 +241,40 @@ static void fill_past_end(void)
     cudaMemset(device_memory(32) + 16, 0, 32 * sizeof(int));
 }
 
+static void host_as_kernel(void)
+{
+    int host = 0;
+    cudaLaunchKernel(&host, 1, 32, NULL, 0, NULL);
+}
+
+static void null_as_kernel(void)
+{
+    cudaLaunchKernel(NULL, 1, 32, NULL, 0, NULL);
+}
+
+static void too_many_to_meet(void)
+{
+    int *data = NULL, n = 0;
+    void *arguments[] = {&data, &n};
+    cudaLaunchCooperativeKernel((const void *)increment, 65536, 32, arguments, 0, NULL);
+}
+
+static void destroyed_stream(void)
+{
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaStreamDestroy(stream);
+    increment<<<1, 32, 0, stream>>>(NULL, 0);
+}
+
+static void destroyed_event(void)
+{
+    cudaEvent_t event;
+    cudaEventCreate(&event);
+    cudaEventDestroy(event);
+    cudaEventSynchronize(event);
+}
+
 static void failed_before_fault(void)
 {
     int *data = NULL;
@@ -395,6 +429,11 @@ static const struct {
     {"too_many_bytes", too_many_bytes},
     {"freed_twice", freed_twice},
     {"fill_past_end", fill_past_end},
+    {"host_as_kernel", host_as_kernel},
+    {"null_as_kernel", null_as_kernel},
+    {"too_many_to_meet", too_many_to_meet},
+    {"destroyed_stream", destroyed_stream},
+    {"destroyed_event", destroyed_event},
     {"failed_before_fault", failed_before_fault},
     {"first_of_two", first_of_two},
     {"asked_for", asked_for},
