@@ -143,7 +143,8 @@ def measure_candidate(candidate, unaligned):
 def measure_all(candidates, records):
     """{candidate: speeds} of those that this device can run. Adds to the records."""
     speeds = {}
-    print("MFLOP/s of an SM with one block, and of a full one; in terms of k what a tile takes more, and a part of one")
+    print("MFLOP/s of an SM with one block, and of a full one")
+    print("terms of k that a tile takes more, and that a part of one takes to be added up")
     print(f"step {'alignments':>11} {'alone':>10} {'full':>10} {'overhead':>10} {'part':>10}", flush=True)
     for candidate in candidates:
         step, alignments = candidate.split(":", 1)
@@ -168,8 +169,8 @@ def aligned(candidates):
 def compare(candidates, table, records):
     """Prints what each candidate reaches, and sgemm() with the table. Adds to the records."""
     numbers = {candidate: candidate.split(":")[0] for candidate in candidates}
-    heads = [f"{'step ' + step:>8}" for step in numbers.values()]
-    print(f"\nTFLOP/s\n{'m':>6} {'n':>6} {'k':>6}", *heads, f"{'sgemm()':>8}  of the best")
+    heads = [f"{step:>7}" for step in numbers.values()]
+    print(f"\nTFLOP/s of steps, and of sgemm()\n{'m':>6} {'n':>6} {'k':>6}", *heads, f"{'sgemm()':>8}  of the best")
     for m, n, k in COMPARED:
         name = f"{m}x{n}x{k}"
         for candidate, step in numbers.items():
@@ -178,7 +179,7 @@ def compare(candidates, table, records):
         rates = [float(records[candidate, name]["step_tflops"]) for candidate in candidates]
         rate = float(chosen["step_tflops"])
         records["sgemm", name] = chosen
-        print(f"{m:6} {n:6} {k:6}", *(f"{each:8.2f}" for each in rates), f"{rate:8.2f}  {100 * rate / max(rates):7.1f} %  {chosen['runs']}", flush=True)  # fmt: skip
+        print(f"{m:6} {n:6} {k:6}", *(f"{each:7.2f}" for each in rates), f"{rate:8.2f}  {100 * rate / max(rates):7.1f} %  {chosen['runs']}", flush=True)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- results
