@@ -424,6 +424,14 @@ def experiment(name):
     return f"```text\n$ ./step00 {name} --emulate\n{table.strip(chr(10))}\n```"
 
 
+def on_gpu(name):
+    """The tables that an experiment of step 00 printed on the reference GPU."""
+    text = steps.text(os.path.join(measured.FOLDER, f"step00-{name}.txt"))
+    device = re.search(r"^device +NVIDIA (.*?),", text, re.M)[1]
+    tables = text.split("\n\n", 1)[1].rsplit("\n\n", 1)[0]
+    return f"```text\n$ ./step00 {name}     # {device}\n{tables}\n```"
+
+
 def figure(name):
     """A figure with its text alternative, which the figure itself holds."""
     text = steps.text(os.path.join(steps.ROOT, "docs", "figures", name + ".svg"))
@@ -431,4 +439,6 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-BLOCKS = (nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, experiment, figure)
+BLOCKS = (
+    nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
+)  # fmt: skip

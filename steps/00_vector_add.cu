@@ -471,9 +471,8 @@ static enum exit_code run_copy(const struct run *run)
         putchar('\n');
     }
     overlap_copy(run, pinned, device, most / 4);
-    printf(
-        "\nA small copy costs its fixed part, a large one the connection's bandwidth; from pinned\n"
-        "memory it goes on beside a kernel, if each has a stream of its own.\n");
+    printf("\nA small copy costs its fixed part; a large one of pinned memory goes as fast as the\n"
+           "connection, and beside a kernel, if each has a stream of its own.\n");
     CHECK_CUDA(cudaFree(device));
     CHECK_CUDA(cudaFreeHost(pinned));
     free(pageable);
@@ -569,6 +568,7 @@ static bool fits_as_worked_out(const struct run *run, const struct occupant *occ
     const int registers = registers_of(occupant->kernel);
     const struct residency hand =
         work_out_residency(run->device.capability, occupant->threads, registers, occupant->dynamic);
+    const int warps = (occupant->threads + WARP - 1) / WARP; // of a block, whole ones
     char shared[16] = "-";
     int blocks;
 
@@ -579,7 +579,7 @@ static bool fits_as_worked_out(const struct run *run, const struct occupant *occ
     printf("%-8s %7d %5d %7.1f  %7d %6d %9d %6s  %8d %7d %5d %8.1f %%\n", occupant->name,
            occupant->threads, registers, occupant->dynamic / 1024.0, hand.by_threads,
            hand.by_blocks, hand.by_registers, shared, hand.plain, hand.with_units, blocks,
-           100.0 * blocks * occupant->threads / run->device.max_threads_per_sm);
+           100.0 * blocks * warps * WARP / run->device.max_threads_per_sm);
     return blocks == hand.with_units;
 }
 
@@ -698,7 +698,7 @@ static enum exit_code run_divergence(const struct run *run)
     for (d.paths = 2; d.paths <= WARP; d.paths *= 4)
         go_paths(&d, one_path, h_out, &right);
     printf("\nA warp goes all paths that its lanes take, one after the other; paths of different\n"
-           "warps cost nothing extra.\n");
+           "warps cost no more than the tests between them.\n");
     CHECK_CUDA(cudaFree(d.d_out));
     free(h_out);
     return right ? EXIT_VERIFIED : EXIT_WRONG;
@@ -812,7 +812,7 @@ static double measure_peak(const struct run *run)
     return 2.0 * CHAINS * work.rounds * threads / milliseconds / 1e6;
 }
 
-// GB/s of vector add.
+// GB/s of vector add, with 8 blocks an SM.
 static double measure_bandwidth(const struct run *run)
 {
     const size_t bytes = (size_t)run->elements * sizeof(float);
@@ -824,7 +824,7 @@ static double measure_bandwidth(const struct run *run)
     CHECK_CUDA(cudaMalloc(&d_c, bytes));
     CHECK_CUDA(cudaMemset(d_a, 0, bytes));
     CHECK_CUDA(cudaMemset(d_b, 0, bytes));
-    const struct addition sum = {d_a, d_b, d_c, run->elements, blocks_for(run->elements)};
+    const struct addition sum = {d_a, d_b, d_c, run->elements, 8 * (unsigned)run->device.sms};
     milliseconds = time_work(start_add, &sum);
     CHECK_CUDA(cudaFree(d_a));
     CHECK_CUDA(cudaFree(d_b));

@@ -3,7 +3,8 @@
 # where the toolkit's programs are, each VARIANT a program made of docs/variants. PHASES chooses among
 # "verify basics sanitize profile benchmark variants patterns facts". Goes on after a failure, and exits 1
 # if there was one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv,
-# variant_counters.csv, access_patterns.csv, device_facts.csv and occupancy.csv.
+# variant_counters.csv, access_patterns.csv, device_facts.csv, occupancy.csv, runtime_errors.txt and
+# step00-*.txt.
 set -u
 
 out=$1
@@ -82,6 +83,9 @@ for phase in $phases; do
         run device_facts build/device_facts && mv "$out/device_facts.txt" "$out/device_facts.csv"
         run occupancy build/device_facts occupancy && mv "$out/occupancy.txt" "$out/occupancy.csv"
     }
+    [ "$phase" = facts ] &&
+        "$tools/nvcc" -arch=native -o build/errors tests/emulator/programs/errors.cu &&
+        run runtime_errors sh -c 'build/errors 2>/dev/null' # an assertion's message has a path in it
     [ "$phase" = basics ] && for experiment in $experiments; do
         run "step00-$experiment" ./step00 "$experiment"
     done
