@@ -37,7 +37,7 @@ struct sgemm_handle;
 // *handle, where it is NULL after any error. The caller owns it. A handle takes some kilobytes of
 // host memory and, as products ask for them, texture objects over A and B, at most
 // SGEMM_WORKSPACES products' at a time, and in device memory workspaces for the tiles that blocks
-// share: one of 256 KiB and one of 64 KiB for each multiprocessor. A product that is the first to
+// share: 256, 128 and 64 KiB for each multiprocessor. A product that is the first to
 // need one waits for the device.
 enum sgemm_status sgemm_create(struct sgemm_handle **handle, cudaStream_t stream);
 

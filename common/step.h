@@ -86,7 +86,7 @@ static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int ti
 }
 
 extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09,
-    step10, step11, step14, step16, step17;
+    step10, step11, step14, step16, step17, step18;
 
 #ifdef __cplusplus
 }

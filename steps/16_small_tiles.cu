@@ -269,12 +269,19 @@ static __device__ bool combine(float accumulator[THREAD_M][THREAD_N], struct wor
     if (!__syncthreads_or(last))
         return false;
     // end lab
-    for (unsigned block = from; block <= to; block++)
+    // Two parts at a time: the way to the L2 cache and back takes as long for twice as many loads.
+    for (unsigned block = from; block <= to; block += 2) {
+        float next[THREAD_M * THREAD_N];
+#pragma unroll
+        for (int x = 0; x < THREAD_M * THREAD_N; x++)
+            next[x] = block < to ? workspace->sums[block + 1][0][x][thread] : 0;
 #pragma unroll
         for (int x = 0; x < THREAD_M * THREAD_N; x++) {
             float *const sum = &accumulator[x / THREAD_N][x % THREAD_N];
             *sum = (block == from ? 0 : *sum) + workspace->sums[block][block == from][x][thread];
+            *sum += next[x];
         }
+    }
     return true;
 }
 // [/combine]

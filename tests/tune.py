@@ -4,7 +4,7 @@ A candidate is a step and the alignments of A, B and C that it is for: 07:4:4:4,
 measured three times by its own program: with four tiles on every SM, with four that are short in k, and
 with one; or, where it cuts tiles, with a few deep ones. From that come its speeds (struct speed in
 common/library/handle.h), which FOLDER/table.tsv keeps for sgemm_load_table() and for
-SGEMM_TABLE=FOLDER/table.tsv ./step17. Then sgemm() runs with that table beside the candidates, at sizes
+SGEMM_TABLE=FOLDER/table.tsv ./step18. Then sgemm() runs with that table beside the candidates, at sizes
 that none of it was measured at.
 
 Every run leaves a CSV file in FOLDER and is not made again while that is newer than its program:
@@ -22,7 +22,7 @@ import gpu
 import steps
 
 SKIPPED = 77
-SGEMM = "17"
+SGEMM = "18"
 TERMS, FEW_TERMS, MANY_TERMS = 4096, 128, 16384
 # m, n, k of the comparison, and how many pairs of runs each takes.
 COMPARED = (
@@ -58,7 +58,7 @@ def sharing(step):
 
 
 def terms_to_add(record, rate, overhead, blocks_an_sm, least):
-    """What a part of a tile takes, in terms, from a record of a few tiles. As in steps/17_final_dispatch.cu."""
+    """What a part of a tile takes, in terms, from a record of a few tiles. As in steps/18_final_dispatch.cu."""
     m, n, k, tile_m, tile_n, sms = (int(record[name]) for name in ("m", "n", "k", "tile_m", "tile_n", "sms"))
     tiles = math.ceil(m / tile_m) * math.ceil(n / tile_n)
     shares = min(blocks_an_sm * sms, tiles * (1 + (k - 1) // least))

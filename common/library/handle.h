@@ -1,4 +1,4 @@
-// What is behind sgemm(): the handle, and the candidates that steps 10 and 17 choose from.
+// What is behind sgemm(): the handle, and the candidates that steps 10 and 18 choose from.
 #ifndef HANDLE_H
 #define HANDLE_H
 

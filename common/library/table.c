@@ -7,7 +7,7 @@
 //
 //     STEP  ALIGNMENT_OF_A  OF_B  OF_C  ALONE  FULL  OVERHEAD  PART
 //
-// Lines of candidates that this sgemm() does not have are of no concern: step 10 has fewer than 17.
+// Lines of candidates that this sgemm() does not have are of no concern: step 10 has fewer than 18.
 #include "handle.h"
 
 #include <errno.h>
