@@ -60,9 +60,10 @@ static double most_tiles(int64_t tiles, int sms)
     return (double)((tiles + sms - 1) / sms);
 }
 
-// Terms of the block that has the most to do, where the tiles of the last round are cut into shares.
-// A tile is in as many parts as it has shares, and one block adds up all of them.
-static double most_terms(const struct candidate *candidate, int64_t tiles, int64_t k, int64_t blocks)
+// Terms of the block that has the most to do, where the tiles of the last round are cut into
+// shares. A tile is in as many parts as it has shares, and one block adds up all of them.
+static double most_terms(const struct candidate *candidate, int64_t tiles, int64_t k,
+                         int64_t blocks)
 {
     const struct speed *speed = &candidate->speed;
     const int64_t cut = tiles % blocks;
@@ -83,9 +84,9 @@ static double estimate(const struct candidate *candidate, const struct sgemm *pr
     const struct speed *speed = &candidate->speed;
     const int64_t tiles = tile_count(problem, step->tile_m, step->tile_n);
     const int sharing = step->sharing_blocks;
-    const double terms = sharing > 0
-                             ? sharing * most_terms(candidate, tiles, problem->k, (int64_t)sharing * sms)
-                             : most_tiles(tiles, sms) * (double)(problem->k + speed->overhead);
+    const double terms =
+        sharing > 0 ? sharing * most_terms(candidate, tiles, problem->k, (int64_t)sharing * sms)
+                    : most_tiles(tiles, sms) * (double)(problem->k + speed->overhead);
     const int64_t rate = sharing == 0 && tiles <= sms ? speed->alone : speed->full;
 
     return 2.0 * step->tile_m * step->tile_n * terms / (double)rate;

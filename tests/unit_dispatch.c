@@ -312,8 +312,9 @@ static void test_unreadable_tables(void)
     test_unreadable(NULL, "path is NULL");
     is_integer(sgemm_load_table(NULL, path), SGEMM_NO_HANDLE, "no handle");
     write_file("device 75 72\n7 4 4 4 1 1 1 1\n8 512 512 4 1 1 1 1\n99 4 4 4 1 1 1 1\n");
-    is_integer(sgemm_load_table(old, path), SGEMM_OK,
-               "a device without step 09 needs no line of it, and one of no step here does no harm");
+    is_integer(
+        sgemm_load_table(old, path), SGEMM_OK,
+        "a device without step 09 needs no line of it, and one of no step here does no harm");
     free(old);
 }
 
