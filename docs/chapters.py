@@ -24,6 +24,7 @@ NOT_YET = "(not measured yet)"
 COMPILER, ARCHITECTURE = "13.0", "80"
 
 L1, STALLED = "l1tex__", "smsp__average_warps_issue_stalled_"
+PRODUCTS = 4096**3 / 32  # multiply-adds of a warp at m = n = k = 4096
 
 
 def stalled(reason):
@@ -55,11 +56,14 @@ METRICS = {
     "dram_read": ("read from DRAM", "GB", lambda c: c["dram__bytes_read.sum"] / 1e9, 2),
     "loads": ("global loads", "million requests", millions(f"{L1}t_requests_pipe_lsu_mem_global_op_ld.sum"), 1),
     "load_sectors": ("sectors a global load", "", sectors("ld"), 1),
+    "sectors_loaded": ("sectors loaded", "million", millions(f"{L1}t_sectors_pipe_lsu_mem_global_op_ld.sum"), 0),
+    "sectors_stored": ("sectors stored", "million", millions(f"{L1}t_sectors_pipe_lsu_mem_global_op_st.sum"), 1),
     "stores": ("global stores", "million requests", millions(f"{L1}t_requests_pipe_lsu_mem_global_op_st.sum"), 2),
     "store_sectors": ("sectors a global store", "", sectors("st"), 1),
     "store_bytes": ("bytes used of a sector stored", "of 32", lambda c: c["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"], 0),
     "shared_loads": ("shared loads", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 1),
     "shared_stores": ("shared stores", "million wavefronts", millions(f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 1),
+    "wavefronts": ("wavefronts of shared loads", "for each FFMA of a warp", lambda c: c[f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] / PRODUCTS, 3),
     "load_conflicts": ("of them bank conflicts", "million", millions(f"{L1}data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"), 1),
     "store_conflicts": ("of them bank conflicts", "million", millions(f"{L1}data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"), 1),
     "copies": ("cp.async", "million instructions", millions("smsp__inst_executed_op_ldgsts.sum"), 1),
@@ -131,6 +135,11 @@ def faster(name, base, size):
     return f"{100 * (measured.rate(name, size) / measured.rate(base, size) - 1):.1f} %"
 
 
+def slower(name, base, size):
+    """By how much `name` is slower than `base`."""
+    return f"{100 * (1 - measured.rate(name, size) / measured.rate(base, size)):.1f} %"
+
+
 def times(name, base, size):
     return f"{measured.rate(name, size) / measured.rate(base, size):.1f} times"
 
@@ -159,6 +168,11 @@ def share(name):
 def fewer(name, base):
     """By how much the main loop of `name` is shorter than that of `base`."""
     return f"{100 * (1 - int(loop(name, 'all')) / int(loop(base, 'all'))):.1f} %"
+
+
+def bank_cycles(name, which):
+    """Cycles of the register banks for an FFMA of the main loop, by the estimate: "least" or "most"."""
+    return f"{float(measured.banks(name)[which + '_bank_cycles']):.2f}"
 
 
 def per_request(step, way):
@@ -199,7 +213,7 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, times, count, loop, share, fewer, per_request, lines, record)
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, fewer, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -325,6 +339,15 @@ def loops(*names):
     return "\n".join(out)
 
 
+def dispatched(*names):
+    """What the register banks should cost main loops, and how warps waited for the dispatch of an instruction."""
+    out = [row(["main loop", "cycles at least", "at most", "warps waiting for dispatch", "TFLOP/s at 4096"]), "|---|" + "--:|" * 4]
+    for name in sorted(names, key=lambda name: float(count(name, "wait_dispatch"))):
+        cycles = [bank_cycles(name, which) for which in ("least", "most")]
+        out.append(row([name_of(name), *cycles, count(name, "wait_dispatch"), rate(name, "4096")]))
+    return "\n".join(out)
+
+
 def built_here():
     """Whether the emulated programs are built by the compiler that the text was made with."""
     build = os.path.join(steps.ROOT, "build")
@@ -440,5 +463,5 @@ def figure(name):
 
 
 BLOCKS = (
-    nav, excerpt, rates, gained, counters, loops, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
+    nav, excerpt, rates, gained, counters, loops, dispatched, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
 )  # fmt: skip

@@ -106,3 +106,10 @@ def loop(name, kernel=None):
         raise NotMeasured(f"no main loop of {name} in {FOLDER}")
     return found
 
+
+def banks(name):
+    """The row of banks.csv of the first kernel of a step or an experiment."""
+    for row in table("banks"):
+        if row["step"] == name:
+            return row
+    raise NotMeasured(f"no register banks of {name} in {FOLDER}")

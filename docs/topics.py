@@ -5,6 +5,8 @@ import math
 import os
 import sys
 
+import measured
+
 DOCS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(DOCS)
 RESULTS = os.path.join(DOCS, "results", "nvidia-h200")
@@ -315,12 +317,9 @@ def throttled():
 
 def banks(*names):
     """What the main loops of steps and experiments ask of the register banks, of each first kernel."""
-    found = {}
-    for row in read_csv(os.path.join(RESULTS, "banks.csv")):
-        found.setdefault(row["step"], row)
     rows = []
     for name in names:
-        row = found[name]
+        row = measured.banks(name)
         count = int(row["ffma"])
         even, odd = int(row["even_reads"]), int(row["odd_reads"])
         rows.append(
