@@ -103,7 +103,7 @@ endif
 
 # Of step7, diff10, ptx99, ...: those whose step there is not.
 VERBS := step diff ptx sass profile sanitize
-NO_STEP := $(firstword $(filter-out diffs $(VERBS) step00 ptx00 sass00 \
+NO_STEP := $(firstword $(filter-out diffs $(VERBS) step00 ptx00 sass00 $(LAB_LISTINGS) \
 	$(foreach verb,$(VERBS),$(STEPS:%=$(verb)%)), \
 	$(filter $(VERBS:%=%%),$(MAKECMDGOALS))))
 ifneq ($(NO_STEP),)

@@ -93,7 +93,7 @@ struct device open_device(int64_t id)
     device.capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, number) +
                         attribute(cudaDevAttrComputeCapabilityMinor, number);
     CHECK_CUDA(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, number));
-    if (!emulated()) // NVML knows another GPU, or none, and needs more memory than a grader allows
+    if (!emulated()) // a twin has no GPU for NVML to know
         nvml_open(pci_bus_id);
     read_driver_version(device.driver, sizeof device.driver);
     device.sms = attribute(cudaDevAttrMultiProcessorCount, number);

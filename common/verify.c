@@ -221,7 +221,8 @@ static void report_elements(const struct verdict *verdict, const struct matrix *
     fprintf(stderr, "        first: C[%" PRId64 "][%" PRId64 "] = %.9g, wanted %.9g",
             verdict->first.row, verdict->first.col, shown(verdict->got), shown(verdict->want));
     if (verdict->unwritten)
-        fprintf(stderr, " (as before the launch: not written)");
+        fprintf(stderr, " (as before the launch: not written%s)",
+                C->content == CONTENT_NOTHING ? ", or read at beta 0" : "");
     else if (verdict->tolerance > 0 && isfinite(verdict->got) && isfinite(verdict->want))
         fprintf(stderr, ", off by %.2g where rounding explains %.2g",
                 fabs((double)verdict->got - (double)verdict->want), verdict->tolerance);

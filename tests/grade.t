@@ -438,6 +438,15 @@ def check_interrupt():
     tap.ok(went_on, "and it goes on", result.stdout)
 
 
+def check_machine_code():
+    """As where there is a GPU: its machine code holds the PTX's text for debuggers, too."""
+    folder = os.path.join(scratch, "machine-code")
+    write(os.path.join(folder, "ada.cu"), STEP)
+    result = grade(folder, "GRADED_FOR=-gencode arch=compute_90,code=[sm_90,compute_90]", out="out-code")
+    got = results("out-code").get("ada", {"checks": []})
+    tap.ok(without_speed(got) == 90, "machine code for a GPU beside the PTX", result.stdout + result.stderr)
+
+
 def check_other_labs():
     """A lab with textures and a workspace, a hunt, and a sheet of numbers."""
     folder = os.path.join(scratch, "textures")
@@ -598,6 +607,7 @@ try:
     check_again()
     check_odd()
     check_interrupt()
+    check_machine_code()
     check_other_labs()
     check_classroom_command()
     check_autograder()

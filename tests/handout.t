@@ -137,6 +137,8 @@ def check_makes(root):
     result = tap.run(["./step02", "-s", "32", "--emulate"], folder=root)
     tap.ok(result.returncode == 0 and "exact" in result.stdout, "and step02 runs", result.stdout + result.stderr)
     tap.ok("Hint 1 of 3" in tap.make("hint03", folder=root).stdout, "make hint03")
+    result = tap.make("ptx03", folder=root)
+    tap.ok(result.returncode == 0 and ".entry" in result.stdout, "make ptx03: the learner's kernel", result.stderr)
     for goal, words in (
         ("solution03", "has no solutions"), ("step03", "yours to write"), ("diff05", "yours to write"),
         ("step07", "not in this handout"), ("test", "not in this handout"), ("handout", "not in this handout"),
@@ -177,6 +179,9 @@ def check_pair(folder):
     files = files_of(root)
     check_traces(["03", "05"], files)
     tap.ok("as in lab 03" in files["labs/step05.cu"], "lab 05 has gaps where lab 03 has been", files["labs/step05.cu"])
+    own = "build/labs/step03-emulated --lines -s 128\n"
+    tap.ok(own in files["docs/03-transposed-a.md"], "chapters run the learner's program in place of the step")
+    tap.ok("make check03-predict" in files["README.md"], "the sheets of numbers have a command")
     check_contents(files, ["00", "01", "02"])
     check_links(files, root)
     lend_objects(root)
@@ -186,9 +191,20 @@ def check_pair(folder):
     check_lab("05", root)
 
 
+def check_hunted(files):
+    """A hunt's pages speak of no gaps, and its chapter not of the mistake that is to be found."""
+    chapter, sheet = files["docs/06-coalesced-store.md"], files["docs/labs/06-coalesced-store.md"]
+    left = handout.pages.TO_FIND in chapter and "**Lanes do not wait" in chapter and "still being read" not in chapter
+    tap.ok(left, "the chapter is without the mistake, and with the others", chapter[chapter.index("## What goes") :])
+    tap.ok("Speed" not in sheet and "gap" not in sheet, "the sheet is that of the hunt", sheet)
+    tap.ok("Write between" not in files["README.md"], "and the README knows no gaps", files["README.md"])
+
+
 def check_one(name, kept, folder):
     root = unpack(name, folder)
     files = files_of(root)
+    if name.endswith("-hunt"):
+        check_hunted(files)
     check_traces([name], files)
     check_contents(files, kept)
     check_links(files, root)

@@ -202,12 +202,46 @@ def check_predictions():
     write(path, "".join(f"{key} = {2 * value + 1}\n" for key, value in values.items()))
     said = judge(name).stdout
     tap.ok(labs.predictions(name)[0]["why"] in said, "a miss is explained", said)
-    for text, number in (("1/4", 0.25), ("25 %", 0.25), ("4", 4), ("", None), ("1/0", None), ("1.2.3", None)):
+    write(path, "".join(f"{key} = 8*16\n" for key in values))
+    said = judge(name).stdout
+    tap.ok("no number: 8*16 " in said, "what is no number is shown", said)
+    for text, number in (("1/4", 0.25), ("25 %", 0.25), ("4", 4), ("", None), ("1/0", None), ("1.2.3", None), ("4,096", 4096), ("65 536", 65536), ("4,5", None)):
         tap.ok(check.number_of(text) == number, f"'{text}' is {number}")
 
 
 def limited(command, **changed):
     return limits.run(["sh", "-c", command], steps.ROOT, dict(os.environ), limits.RUN._replace(**changed))
+
+
+def check_places():
+    """Where a message sends a learner whose gaps are all filled."""
+    path, solved = labs.path_of("03", SOLVED), labs.solution("03")
+    write(path, solved)
+    store, load = (line for line, text in enumerate(solved.splitlines(), 1) if "// lab: " in text)
+    for said, wanted in (
+        ("WRONG at", f"lines {store}, {load}"),
+        (f"race: at {path}:{load + 2}, kernel", f"{path}:{load}: look here: read the fragments"),
+        (f"misaligned: at {path}:{solved[: solved.index('make_float4')].count(chr(10)) + 1}", f"{path}:{store}: look here"),
+    ):  # fmt: skip
+        looks = check.where_to_look("03", SOLVED, said)
+        tap.ok(wanted in looks and "\n" not in looks, f"'{said[:12]}': {wanted}", looks)
+    barrier = "        __syncthreads();\n        // Unrolled"
+    changed = solved.replace("        __syncthreads();\n        // Unrolled", "        // Unrolled")
+    line = solved[: solved.index(barrier)].count("\n") + 1
+    write(path, changed)
+    looks = check.where_to_look("03", SOLVED, "WRONG at")
+    tap.ok(changed != solved and f"{path}:{line}: this is outside" in looks, "a barrier that has gone is noticed", looks)
+
+
+def check_repairs():
+    """What is right and clean and yet not as the step has it."""
+    write(SOLVED + "/step03-hunt.cu", labs.unsolved("03-hunt").replace("TILE_M + 2", "TILE_M"))
+    rolled = labs.solution("05").replace("#pragma unroll\n        for (int p", "#pragma unroll 1\n        for (int p")
+    write(SOLVED + "/step05.cu", rolled)
+    for name, words in (("03-hunt", "shared store conflicts"), ("05", "local load requests")):
+        said = judge(name, SOLVED).stdout
+        counted = re.search(r"ok +clean .*\n  FAIL  counters", said) and f"{words} " in said[said.index("First thing") :]
+        tap.ok(counted, f"lab {name}: {words}", said)
 
 
 def check_limits():
@@ -250,6 +284,8 @@ check_reports()
 check_files()
 check_hints()
 check_predictions()
+check_places()
+check_repairs()
 check_limits()
 check_bad_input()
 clear()

@@ -40,6 +40,9 @@ SHOWN = 3  # lines of a message
 
 Finding = collections.namedtuple("Finding", "passed text advice share", defaults=("", 0.0))
 
+# Of a learner's file: what is asked for, what stands there, and in which lines.
+Gap = collections.namedtuple("Gap", "hint body first last")
+
 # A learner's program: what starts it, in which folder and environment, within which limits.
 Program = collections.namedtuple("Program", "command folder environment limits")
 
@@ -76,17 +79,55 @@ def message(outcome):
     return "\n".join(lines[:SHOWN]) or f"exit code {outcome.status}"
 
 
-def region_to_do(name, folder):
-    """Where to look first in a learner's file: a region that is still as it was cut, else any."""
-    text = steps.text(os.path.join(labs.ROOT, labs.path_of(name, folder)))
+def gaps_of(text):
+    """The gaps of a learner's file, with the numbers of their first and last lines."""
+    for match in labs.REGION.finditer(text):
+        first = text.count("\n", 0, match.start()) + 1
+        yield Gap(match[2], match[3], first, first + match[0].count("\n") - 1)
+
+
+def named_by(said, path, text):
+    """The gaps that hold a line which a message names, or that call the function which holds it."""
+    numbers = {int(number) for number in re.findall(rf"{re.escape(path)}:(\d+)", said)}
+    heads = [(index, head[1]) for index, line in enumerate(text.splitlines(), 1)
+             if (head := re.match(r"static [^=;]*?(\w+)\(", line))]  # fmt: skip
+    functions = {max((head for head in heads if head[0] <= number), default=(0, ""))[1] for number in numbers}
+    for gap in gaps_of(text):
+        called = set(re.findall(r"(\w+)\(", gap.body))
+        if called & functions or any(gap.first <= number <= gap.last for number in numbers):
+            yield gap
+
+
+def changed_beside(text, name):
+    """The first line outside of the gaps that is not as it was at first, or None."""
+
+    def outside(whole):
+        blanked = labs.REGION.sub(lambda match: "\n" * match[0].count("\n"), whole)
+        return [(line.strip(), number) for number, line in enumerate(blanked.splitlines(), 1) if line.strip()]
+
+    mine, first = outside(text), outside(labs.unsolved(name))
+    return next((line[1] for line, before in zip(mine, first) if line[0] != before[0]), None)
+
+
+def where_to_look(name, folder, said):
+    """Where in a learner's file the mistake may be: a gap that is still as it was cut, else those to which
+    the message leads, else all; and what has been changed beside them."""
+    path = labs.path_of(name, folder)
+    text = steps.text(os.path.join(labs.ROOT, path))
     cut = dict(labs.regions(labs.unsolved(name)))
-    found = [(hint, text[: text.index("// lab: " + hint)].count("\n") + 1, body)
-             for hint, body in labs.regions(text)]
-    untouched = [(hint, line) for hint, line, body in found if body.strip() == cut.get(hint, "").strip()]
-    place = f"{labs.path_of(name, folder)}:"
-    if untouched:
-        return f"{place}{untouched[0][1]}: nothing here yet: {untouched[0][0]}"
-    return f"{place}{found[0][1]}: look here: {found[0][0]}" if found else ""
+    gaps = list(gaps_of(text))
+    for gap in gaps:
+        if gap.body.strip() == cut.get(gap.hint, "").strip():
+            return f"{path}:{gap.first}: nothing here yet: {gap.hint}"
+    looks, changed = list(named_by(said, path, text)) or gaps, changed_beside(text, name)
+    if len(looks) == 1:
+        advice = [f"{path}:{looks[0].first}: look here: {looks[0].hint}"]
+    else:
+        numbers = ", ".join(str(gap.first) for gap in looks)
+        advice = [f"{path}: all gaps are filled; look into these: lines {numbers}"] if looks else []
+    if changed:
+        advice.append(f"{path}:{changed}: this is outside of the gaps, and not as it was at first")
+    return "\n".join(advice)
 
 
 # ---------------------------------------------------------------------------- the checks
@@ -160,7 +201,7 @@ def judge_counters(program, step):
             met += 1
         else:
             place, here = costliest(kernels, kind, field)
-            advice.append(f"{place}: {here} of {count} {kind} {field}, at most {most} in all: {row['why']}")
+            advice.append(f"{place}: {kind} {field} {here} in this line, {count} in all, at most {most}: {row['why']}")
     return Finding(met == len(rows), "; ".join(said), "\n".join(advice), met / len(rows))
 
 
@@ -298,7 +339,7 @@ def check_program(name, folder):
     findings = judge(name, twin(program), shapes_of(name), rate_on_gpu(name, program, folder))
     correct = findings["correct"]
     if not correct.passed and not name.endswith("-hunt"):
-        advice = f"{correct.advice}\n{region_to_do(name, folder)}"
+        advice = f"{correct.advice}\n{where_to_look(name, folder, correct.advice)}"
         findings["correct"] = correct._replace(advice=advice)
     return report(name, findings)
 
@@ -309,6 +350,8 @@ def check_program(name, folder):
 def counted(step, cache):
     """The record of a step on the emulator."""
     if step not in cache:
+        if not os.path.exists(os.path.join(labs.ROOT, "build", f"step{step}-emulated")):
+            print(f"  building step {step} and the emulator, this once: a minute or two", flush=True)
         said = make(f"build/step{step}-emulated", "labs")
         outcome, cache[step] = counts_of(twin(f"build/step{step}"), step)
         if cache[step] is None:
@@ -346,7 +389,8 @@ def answers(text, path):
 
 
 def number_of(text):
-    """A number, a fraction like 1/4 or a percentage; None where it is neither."""
+    """A number, 4096 or 4 096 or 4,096, a fraction like 1/4 or a percentage; None where it is neither."""
+    text = re.sub(r"(?<=\d)[ ,](?=\d{3}\b)", "", text)
     match = re.fullmatch(r"(-?[\d.]+)\s*(?:/\s*([\d.]+))?\s*(%?)", text)
     try:
         return float(match[1]) / float(match[2] or 1) / (100 if match[3] else 1) if match else None
@@ -357,9 +401,12 @@ def number_of(text):
 def judge_predictions(name, given, cache):
     """A line of text for each question, and whether the answer was right."""
     for row in labs.predictions(name):
-        number, value = number_of(given.get(row["name"], "")), value_in(row, cache)
+        answer = given.get(row["name"], "")
+        number, value = number_of(answer), value_in(row, cache)
         if number is not None and abs(number - value) <= 0.02 * abs(value):
             yield True, f"{row['name']} = {number:g}"
+        elif number is None and answer:
+            yield False, f"{row['name']}: no number: {answer[:40]} (as 4096, 1.5, 1/3 or 33 %)"
         elif number is None:
             yield False, f"{row['name']}: no number yet"
         else:

@@ -30,7 +30,7 @@ VERBATIM = [
     "LICENSE", ".clang-format", "common/*.[ch]", "common/*.cu", "common/basics/*.[ch]", "common/emulator/*",
     "common/library/*.mk", "common/labs/*.mk", "docs/variants.py", "docs/variants.mk",
     "docs/emulator-facts.tsv", "docs/labs/rubric.tsv", "tests/steps.py", "tests/diffs.py",
-    "tests/counters.py", "tests/ptx.sh", "tests/sass.sh", "tests/sanitize.sh",
+    "tests/counters.py", "tests/wavefronts.py", "tests/ptx.sh", "tests/sass.sh", "tests/sanitize.sh",
 ]  # fmt: skip
 TOOLS = ["lab", "check"]  # of common/labs, with what they import
 JUDGES = ["classroom", "grade"]  # what a classroom has beside these, with the judge in C
@@ -93,6 +93,12 @@ def filled(template, wanted, classroom, listed=""):
     if not wanted.programs:  # nothing is built
         text = re.sub(r"^.*hint@LAB@.*\n", "", text, flags=re.MULTILINE)
         text = re.sub(r"^(?:The first|After a) check .*\n(?:.+\n)*\n", "", text, flags=re.MULTILINE)
+    if not wanted.programs:
+        text = re.sub(r"^##.*@MINE@.*\n", "", text, flags=re.MULTILINE)
+    if not wanted.predictions:
+        text = re.sub(r"^.*@PREDICT@.*\n", "", text, flags=re.MULTILINE)
+    if not wanted.gaps:
+        text = re.sub(r"^Write between .*\n(?:.+\n)*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^## \w.*:\n##\n", "", text, flags=re.MULTILINE)
     steps_here = f"steps {kept[0]} to {kept[-1]}" if len(kept) > 1 else "step 00" if kept else "no step"
     fields = {
@@ -101,6 +107,8 @@ def filled(template, wanted, classroom, listed=""):
         "@STEPS@": " ".join(kept),
         "@STEPS_HERE@": steps_here,
         "@LAB@": [*wanted.programs, *wanted.predictions][0],
+        "@MINE@": (wanted.programs or [""])[0],
+        "@PREDICT@": (wanted.predictions or [""])[0],
         "@STEP@": kept[-1] if kept else "",
         "@GEMM@": kept[-1] if kept else "",
         "@PAGES@": listed,
@@ -108,7 +116,7 @@ def filled(template, wanted, classroom, listed=""):
     }
     for field, words in fields.items():
         text = text.replace(field, words)
-    text = re.sub(r"^(##   make )(\S+) +", lambda match: f"{match[1]}{match[2]:12} ", text, flags=re.MULTILINE)
+    text = re.sub(r"^(##   make )(\S+) +", lambda match: f"{match[1]}{match[2]:16} ", text, flags=re.MULTILINE)
     return re.sub(r"^(\$ make.*?) +# ", lambda match: f"{match[1]:22}  # ", text, flags=re.MULTILINE)
 
 
@@ -128,7 +136,8 @@ def contents(wanted, classroom=False):
         files.update((path, read(path)) for path in found(f"steps/{step}_*.cu") + found(f"docs/variants/{step}-*.diff"))
     files.update((path, read(path)) for path in tools(TOOLS + JUDGES * classroom))
     files.update((path, read(path)) for path in found("common/labs/*.[ch]") if classroom)
-    files["docs/labs/counters.tsv"] = rows("docs/labs/counters.tsv", lambda row: row[0] in wanted.gaps)
+    judged = [name[:2] for name in wanted.programs]
+    files["docs/labs/counters.tsv"] = rows("docs/labs/counters.tsv", lambda row: row[0] in judged)
     asked = [name[:2] for name in wanted.predictions]
     files["docs/labs/predictions.tsv"] = rows("docs/labs/predictions.tsv", lambda row: row[0] in asked)
     files["tests/budgets.tsv"] = rows("tests/budgets.tsv", lambda row: row[1] in wanted.kept)
@@ -197,9 +206,8 @@ def planned(names):
     if not names:
         raise labs.Refusal('which labs? make handout LABS="03 05"')
     wanted = plan.Plan([labs.known(name) for name in names])
-    hunts = [name for name in wanted.programs if name.endswith("-hunt")]
-    if hunts and len(wanted.programs) > 1:
-        raise labs.Refusal(f"{hunts[0]} shows the whole step: it has to be handed out alone")
+    if wanted.hunts and len(wanted.programs) > 1:
+        raise labs.Refusal(f"{wanted.hunts[0]} shows the whole step: it has to be handed out alone")
     return wanted
 
 

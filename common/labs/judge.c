@@ -145,7 +145,8 @@ static cudaError_t take_container(struct message *message)
     return cudaSuccess;
 }
 
-// Where the PTX of the container declares the parameters of this kernel: behind their "(".
+// Where the PTX of the container declares the parameters of this kernel: behind their "(". Machine
+// code may hold the same text for debuggers, with a NUL in place of each newline: not that.
 static const char *find_parameters(const char *name)
 {
     static const char entry[] = ".entry ";
@@ -157,7 +158,8 @@ static const char *find_parameters(const char *name)
         if (*at != '.' || strncmp(at, entry, sizeof entry - 1) != 0)
             continue;
         at += sizeof entry - 1;
-        if ((size_t)(end - at) > length && strncmp(at, name, length) == 0 && at[length] == '(')
+        if ((size_t)(end - at) > length && strncmp(at, name, length) == 0 && at[length] == '(' &&
+            strchr(at + length, ')') != NULL)
             return at + length + 1;
     }
     return NULL;

@@ -106,6 +106,7 @@ def solution(name):
 def question_sheet(name):
     """The file of a lab of predictions."""
     lines = [f"# Write a number behind each =, then: make check{name}.   Sheet: {sheet(name)}"]
+    lines.append(f"# Of {'the kernel add with 65536 elements' if name[:2] == '00' else 'one launch at m = n = k = 128'}.")
     for row in predictions(name):
         lines += ["", f"# {row['question']}", f"{row['name']} ="]
     return "\n".join(lines) + "\n"

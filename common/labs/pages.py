@@ -9,6 +9,7 @@ import labs
 import steps
 
 LEFT_OUT = "*(Not in this handout.)*"
+TO_FIND = "*(The mistake that you are to find stands here in the course.)*"
 SUBJECTS = (
     "cuda-basics", "gemm-anatomy", "ptx-primer", "shared-memory-banks", "benchmarking",
     "why-is-it-slower-here", "emulator", "emulator-instructions", "glossary", "reading",
@@ -42,7 +43,8 @@ class Pages:
         return {name: self.page(name) for name in [*self.sheets, *self.names]}
 
     def page(self, path):
-        text = BLOCK.sub(self.block, steps.text(os.path.join(labs.ROOT, path)))
+        text = self.without_mistakes(steps.text(os.path.join(labs.ROOT, path)))
+        text = BLOCK.sub(self.block, text)
         text = COMMENT.sub("", text)
         if path in self.sheets:
             text = self.sheet(text)
@@ -52,6 +54,14 @@ class Pages:
             end = fence.end()
         text = "".join(pieces) + self.linked(path, text[end:])
         return re.sub(r"\n{3,}", "\n\n", text)
+
+    def without_mistakes(self, text):
+        """A chapter without what it says about a mistake that is to be found."""
+        for name in self.plan.hunts:
+            shown = rf"<!-- generated: attempt {labs.hunted(name)['variant']} -->"
+            item = rf"^\*\*(?:(?!^\*\*|^## ).)*?{shown}.*?(?=^\*\*|^## |^```sh)"
+            text = re.sub(item, TO_FIND + "\n\n", text, flags=re.DOTALL | re.MULTILINE)
+        return text
 
     # ------------------------------------------------------------------------ blocks
 
@@ -96,11 +106,16 @@ class Pages:
         """A block of code, without commands that the handout lacks, and whole only where it tells nothing."""
         if self.plan.traces(match[0]):
             return LEFT_OUT + "\n"
-        lines = match[2].splitlines(keepends=True)
+        lines = [self.on_own_program(line) for line in match[2].splitlines(keepends=True)]
         kept = [line for line in lines if self.works(line)] if match[1] in ("sh", "console") else lines
         return match[0].replace(match[2], "".join(kept)) if kept else ""
 
     # ------------------------------------------------------------------------ commands
+
+    def on_own_program(self, line):
+        """A command that runs a step, for the learner's program in its place."""
+        own = re.match(r"\./step(\d\d) --emulate\b", line)
+        return line.replace(own[0], f"build/labs/step{own[1]}-emulated") if own and own[1] in self.plan.gaps else line
 
     def works(self, line):
         """Whether the handout has what a line of commands calls."""
@@ -125,15 +140,19 @@ class Pages:
         verb, name = match.groups()
         if verb in ("lab", "check", "hint"):
             return name in [*self.plan.programs, *self.plan.predictions]
+        if verb in ("ptx", "sass") and name in self.plan.programs:
+            return True
         return verb != "solution" and name[:2] in self.plan.kept
 
     def sheet(self, text):
         """Without the labs of the step that are not in the handout, or only a part of it."""
         there = [*self.plan.programs, *self.plan.predictions]
         kept = []
+        if not self.plan.hunts:
+            text = re.sub(r"\s+A hunt has no\s+points for speed\.", "", text)
         for paragraph in text.split("\n\n"):
             goals = re.findall(r"`make\s+(?:lab|check)(\d\d\S*?)`", paragraph)
-            of_gaps = "gaps stand" in paragraph or "three gaps" in paragraph
+            of_gaps = "gaps stand" in paragraph or "three gaps" in paragraph or paragraph.startswith("Speed")
             if all(goal in there for goal in goals) and (self.plan.gaps or not of_gaps):
                 kept.append(paragraph)
         return "\n\n".join(kept)

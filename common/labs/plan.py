@@ -37,6 +37,7 @@ class Plan:
     def __init__(self, names):
         self.programs = sorted({name for name in names if not labs.is_prediction(name)})
         self.gaps = [name for name in self.programs if len(name) == 2]
+        self.hunts = [name for name in self.programs if name.endswith("-hunt")]
         asked = {name for name in names if labs.is_prediction(name)}
         self.predictions = sorted(asked | {gap + "-predict" for gap in self.gaps})
         sources = steps.all_sources()
@@ -116,9 +117,9 @@ def marked(text, lab, secrets, seen):
     for index, line in enumerate(lines):
         if index in hints and index - 1 not in hints:
             last = next(i for i in range(index, len(lines) + 1) if i not in hints)
-            indent = " " * (len(line) - len(line.lstrip()))
-            hint = re.sub(r" \(about .*", "", hints[index])
-            out.append(f"{indent}// lab: {told_again(code_of(''.join(lines[index:last])), lab, known, hint)}\n")
+            code = line if not line.startswith("#") else lines[index + 1]  # a pragma has no indent
+            indent = " " * (len(code) - len(code.lstrip()))
+            out.append(f"{indent}// lab: {told_again(code_of(''.join(lines[index:last])), lab, known, hints[index])}\n")
         out.append(line)
         if index in hints and index + 1 not in hints:
             out.append(f"{indent}// end lab\n")
@@ -126,10 +127,12 @@ def marked(text, lab, secrets, seen):
 
 
 def told_again(codes, lab, known, hint):
-    """What a gap asks for that an earlier lab has asked for: the same, or with a change."""
+    """What a gap asks for that an earlier lab has asked for: the same, or with a change, or a part of it."""
     same = all(code in known or not re.search(r"\w{2}", code) for code in codes)
+    what, before = re.fullmatch(r"(.*) \(about (\d+) lines?\)", hint).groups()
+    part = ", one part of it" if len(codes) < int(before) else ""
     number = f"about {len(codes)} line{'s' * (len(codes) > 1)}"
-    return f"{'as' if same else 'much as'} in lab {lab}: {hint} ({number})"
+    return f"{'as' if same else 'much as'} in lab {lab}{part}: {what} ({number})"
 
 
 def statement_at(lines, index):
