@@ -175,6 +175,14 @@ def bank_cycles(name, which):
     return f"{float(measured.banks(name)[which + '_bank_cycles']):.2f}"
 
 
+def turns(name):
+    """Wavefronts of shared memory in a cycle of a multiprocessor, at 4096. The clock is that of the timed runs."""
+    found = measured.counts(name)
+    wavefronts = sum(found[f"{L1}data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"] for way in ("ld", "st"))
+    cycles = found["gpu__time_duration.sum"] * float(record(name, "sm_clock_mhz")) / 1e3
+    return f"{wavefronts / int(record(name, 'sms')) / cycles:.2f}"
+
+
 def per_request(step, way):
     """Wavefronts of a shared load, "ld", or store, "st", on the average, at 256x384x64."""
     found = measured.small_counts(step, 256, 384, 64)
@@ -213,7 +221,7 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, fewer, per_request, lines, record)
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record)
 
 # ---------------------------------------------------------------------------- blocks
 

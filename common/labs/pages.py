@@ -114,8 +114,9 @@ class Pages:
 
     def on_own_program(self, line):
         """A command that runs a step, for the learner's program in its place."""
-        own = re.match(r"\./step(\d\d) --emulate\b", line)
-        return line.replace(own[0], f"build/labs/step{own[1]}-emulated") if own and own[1] in self.plan.gaps else line
+        run = re.match(r"\./step(\d\d) --emulate\b", line)
+        own = next((name for name in self.plan.programs if run and name[:2] == run[1]), None)
+        return line.replace(run[0], f"build/labs/step{own}-emulated") if own else line
 
     def works(self, line):
         """Whether the handout has what a line of commands calls."""
