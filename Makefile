@@ -72,7 +72,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
 ##   make tune         what sgemm() chooses from, measured into build/tune/table.tsv (TUNE=build/tune)
 ##   make bench        every step and cuBLAS at SIZES="256 ... 12288", into build/bench/bench.csv
-##   make sweep        steps 10, 07, 08, 09 and cuBLAS (SWEPT="10 14") at SWEEP=1024:12800:128
+##   make sweep        steps 18, 07, 08, 09 and cuBLAS (SWEPT="18 14") at SWEEP=1024:12800:128
 ##                       both go on where they were interrupted; CLOCKS=locked if you have locked them
 ##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
 ##
