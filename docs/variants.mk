@@ -16,11 +16,17 @@ build/variants/%.o: build/variants/%.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -c $< -o $@
 
-.SECONDARY: $(VARIANTS:%=build/variants/%.cu) $(VARIANTS:%=build/variants/%.o)
+# PTX is all that the emulator needs.
+build/variants/%-emulated.o: build/variants/%.cu build/nvcc-flags
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
+
+.SECONDARY: $(VARIANTS:%=build/variants/%.cu) $(EXPERIMENTS:%=build/variants/%.o) \
+	$(VARIANT_TWINS:%=%.o)
 
 main_step_of = step$(call step_of,$1)
 main_of_variant = $(call main_objects_of,$(step_of)) $(call chosen_objects_of,$(step_of))
-$(VARIANT_TWINS): build/variants/%-emulated: build/variants/%.o $$(call main_of_variant,$$*) $(HARNESS) \
+$(VARIANT_TWINS): build/variants/%-emulated: build/variants/%-emulated.o $$(call main_of_variant,$$*) $(HARNESS) \
 		build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)

@@ -70,18 +70,29 @@ test: $(EMULATED) $(EMULATOR_CASES) $(EMULATOR_PROGRAMS) build/tests/ptx_runner 
 
 -include $(wildcard build/tests/emulator/*.d build/sanitized/common/emulator/*.d)
 
-# Mutants of the steps, which tests/emulator_mutations.t writes to build/mutations/07-barrier-1.cu and
-# the like, and the steps themselves, 07-unchanged.cu.
-MUTATIONS := $(patsubst %.cu,%,$(wildcard build/mutations/*.cu))
+# Mutants of the steps, which tests/emulator_mutations.t writes to build/mutations/kernel/07-barrier-1.cu
+# and the like, or where host code is changed to build/mutations/host/07-scalar-1.cu; and the steps
+# themselves, 07-unchanged.cu.
+MUTATED_KERNELS := $(patsubst %.cu,%,$(wildcard build/mutations/kernel/*.cu))
+MUTATED_HOSTS := $(patsubst %.cu,%,$(wildcard build/mutations/host/*.cu))
 .PHONY: mutations
-mutations: $(MUTATIONS)
+mutations: $(MUTATED_KERNELS) $(MUTATED_HOSTS)
+
+MUTATION_TARGET := -gencode arch=compute_80,code=compute_80
+
+# A mutated kernel takes the place of the step's own in the step's object.
+build/mutations/kernel/%.fatbin: build/mutations/kernel/%.cu build/nvcc-flags
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(MUTATION_TARGET) -fatbin $< -o $@
+
+$(MUTATED_KERNELS:%=%.o): %.o: %.fatbin $$(call object_of,$$(call step_of,$$*))
+	$(Q)objcopy --update-section .nv_fatbin=$< $(word 2,$^) $@
 
 # What a deletion leaves without use is nothing to warn of.
-build/mutations/%.o: build/mutations/%.cu build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcompiler -Wno-unused-parameter -gencode arch=compute_80,code=compute_80 -c $< -o $@
+build/mutations/host/%.o: build/mutations/host/%.cu build/nvcc-flags
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcompiler -Wno-unused-parameter $(MUTATION_TARGET) -c $< -o $@
 
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
-$(MUTATIONS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
+$(MUTATED_KERNELS) $(MUTATED_HOSTS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
 # Warp instructions a second on one core: printed, not judged.
