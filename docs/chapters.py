@@ -222,7 +222,21 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record)
+def step00(experiment):
+    """What an experiment of step 00 printed on the reference GPU."""
+    return steps.text(os.path.join(measured.FOLDER, f"step00-{experiment}.txt"))
+
+
+def shown(experiment, row, column, digits):
+    """A figure of what it printed: of the first line that begins with `row` (_ is a blank), the figure in
+    this column, counted from the right."""
+    begin = row.split("_")
+    lines = map(str.split, step00(experiment).splitlines())
+    found = next(words for words in lines if words[: len(begin)] == begin)
+    return f"{float(found[-int(column)]):.{digits}f}"
+
+
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -458,7 +472,7 @@ def experiment(name):
 
 def on_gpu(name):
     """The tables that an experiment of step 00 printed on the reference GPU."""
-    text = steps.text(os.path.join(measured.FOLDER, f"step00-{name}.txt"))
+    text = step00(name)
     device = re.search(r"^device +NVIDIA (.*?),", text, re.M)[1]
     tables = text.split("\n\n", 1)[1].rsplit("\n\n", 1)[0]
     return f"```text\n$ ./step00 {name}     # {device}\n{tables}\n```"

@@ -15,6 +15,7 @@ FOLDER = os.path.join(DOCS, "figures")
 
 sys.path.insert(0, os.path.join(os.path.dirname(DOCS), "tests"))
 import steps  # noqa: E402
+import tool  # noqa: E402
 from svg import HUES, Picture  # noqa: E402
 from wavefronts import sectors, wavefronts  # noqa: E402
 
@@ -592,4 +593,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:])

@@ -15,6 +15,7 @@ FOLDER = os.path.join(DOCS, "figures")
 sys.path.insert(0, DOCS)
 import svg  # noqa: E402
 import topics  # noqa: E402
+import tool  # noqa: E402
 
 class Figure(svg.Picture):
     """A picture of named boxes."""
@@ -287,4 +288,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:])

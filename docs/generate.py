@@ -21,6 +21,7 @@ import chapters  # noqa: E402
 import diffs  # noqa: E402
 import instructions  # noqa: E402
 import steps  # noqa: E402
+import tool  # noqa: E402
 from measured import FOLDER, NotMeasured, measured, median, records, runs_of  # noqa: E402
 import topics  # noqa: E402
 import worklog  # noqa: E402
@@ -178,4 +179,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:])

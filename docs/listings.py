@@ -18,6 +18,7 @@ ARCH = "90"
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import steps  # noqa: E402
+import tool  # noqa: E402
 
 RELEASE = re.compile(r"release (\d+\.\d+), V")
 
@@ -148,4 +149,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:])

@@ -15,6 +15,7 @@ from html import escape
 
 import measured
 import steps
+import tool
 import topics
 from svg import COLOURS as FIGURE_COLOURS
 
@@ -388,4 +389,4 @@ def main(folder, out):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit("usage: plot.py FOLDER OUT")
-    main(*sys.argv[1:])
+    tool.run(main, *sys.argv[1:])

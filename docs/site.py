@@ -20,6 +20,7 @@ PAGES = os.path.join(SITE, "pages")
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import steps  # noqa: E402
+import tool  # noqa: E402
 import topics  # noqa: E402
 
 LINK = re.compile(r"(\]\()(?!https?:|#)([^)\s]+)(\))|^(\[[^\]]+\]: )(?!https?:)(\S+)()$", re.MULTILINE)
@@ -165,4 +166,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:])

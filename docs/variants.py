@@ -21,6 +21,7 @@ SECONDS = 60  # that a run may take
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import steps  # noqa: E402
+import tool  # noqa: E402
 
 Variant = collections.namedtuple("Variant", "name step kind title runs hunks")
 
@@ -104,4 +105,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:], unread=0)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import counters
+import tool
 
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_"
@@ -56,4 +57,4 @@ def main(program, path, folder):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    tool.run(main, *sys.argv[1:])

@@ -14,6 +14,7 @@ import sys
 import textwrap
 
 import sass
+import tool
 
 REGISTER = re.compile(r"[-|]*R(\d+)\b")  # not RZ, which is no register
 HALF_AS_MANY_LANES = (70, 72, 75, 80)  # 64 an SM: an FFMA takes two cycles there
@@ -99,4 +100,4 @@ def main(tools, path, *cubins):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    tool.run(main, *sys.argv[1:])

@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 import gpu
+import tool
 
 SKIPPED, INTERRUPTED = 77, 130
 POWER_SIZE = 4096
@@ -179,4 +180,4 @@ def main(folder, kind, sizes, clocks, *numbers):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    tool.run(main, *sys.argv[1:])

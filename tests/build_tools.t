@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """`make profileNN`, `make sanitizeNN` and `make sassNN` on any machine: with stand-ins for NVIDIA's
-tools, and what they say where a tool is missing."""
+tools, and what they say where a tool is missing; and how every tool in Python ends whose output nobody
+reads to its end."""
 
+import glob
 import os
 import stat
+import subprocess
 import tempfile
 
 import steps
@@ -102,9 +105,37 @@ def check_sass():
         )
 
 
+def check_closed_pipe():
+    """As in `make tries | head`: without a word, and a judge does not say that all is well."""
+    sheet = os.path.join(folder, "step01-predict.txt")
+    with open(sheet, "w", encoding="utf-8") as file:
+        file.write("")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "PYTHON"))}
+    for status, command in (
+        (0, "make tries"),
+        (0, "python3 docs/variants.py source 00-unchecked"),
+        (0, "python3 tests/diffs.py"),
+        (1, f"python3 common/labs/check.py 01-predict --folder {folder}"),
+    ):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = subprocess.run(command.split(), cwd=steps.ROOT, env=clean, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        tap.ok(
+            (result.returncode, result.stderr) == (status, ""),
+            f"a closed pipe: {command.replace(folder, 'FOLDER')}",
+            f"exit {result.returncode}\n{result.stderr}",
+        )
+    sources = [path for place in ("docs", "common/labs", "tests") for path in glob.glob(f"{steps.ROOT}/{place}/*.py")]
+    programs = {path: steps.text(path).partition('\nif __name__ == "__main__":\n')[2] for path in sources}
+    others = [path for path, end in programs.items() if end and "tool.run(" not in end and "labs.run(" not in end]
+    tap.ok(len(others) == 0 and any(programs.values()), "every tool in Python ends in this way", others)
+
+
 with tempfile.TemporaryDirectory() as folder:
     working = tool("program", "exit 0\n")
     check_counters(working)
     check_sanitize(working)
     check_sass()
+    check_closed_pipe()
 tap.finish()

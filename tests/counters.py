@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import tool
+
 L1 = "l1tex__"
 GLOBAL = "_pipe_lsu_mem_global_op_"
 SHARED = "_pipe_lsu_mem_shared_op_"
@@ -130,4 +132,4 @@ def main(program, size, folder, csv_path=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    tool.run(main, *sys.argv[1:])

@@ -2,10 +2,10 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 
 import steps
+import tool
 
 
 def changed_lines(old, new):
@@ -41,4 +41,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    tool.run(main)

@@ -14,8 +14,7 @@ import tap
 AT_ONCE = os.cpu_count() or 2
 LONG = 2**21  # multiplications, or rows, from which on a run takes seconds
 OFFSETS = (["--offset", "0,0,0"], ["--offset", "1,1,1"])
-BASES = ("0", "1024")
-SCHEDULES = ("0", "77")
+WAYS = (["--shared-base", "0", "--schedule", "77"], ["--shared-base", "1024", "--schedule", "0"])
 
 
 def is_long(shape):
@@ -28,10 +27,8 @@ def groups():
     every = list(shapes.shapes())
     short = [shape + offset for shape in every if not is_long(shape) for offset in OFFSETS]
     found = {}
-    for base in BASES:
-        for schedule in SCHEDULES:
-            where = ["--shared-base", base, "--schedule", schedule]
-            found[f"every short shape, {' '.join(where)}"] = [line + where for line in short]
+    for way in WAYS:
+        found[f"every short shape, {' '.join(way)}"] = [line + way for line in short]
     found["every long shape"] = [shape for shape in every if is_long(shape)]
     found["every alpha and beta"] = list(shapes.scalars())
     return found

@@ -159,12 +159,14 @@ def check_reports():
     tap.ok("of cuBLAS" not in result.stdout and "TFLOP" not in result.stdout, "no rate", result.stdout)
     write(SOLVED + "/step01.cu", labs.solution("01"))
     result = judge("01", SOLVED)
+    most = re.search(r"of (\d+) points", result.stdout)[1]
     tap.ok("90 of 90 points" in result.stdout or " of 100 points" in result.stdout, "solved", result.stdout)
     tap.ok(result.returncode == 0 or "FAIL  speed" in result.stdout, "exit code 0", result.stdout)
     tap.ok(lab("solution", "01", folder=SOLVED).stdout.endswith("is the course's own\n"), "no difference")
     write(SOLVED + "/step01.cu", labs.solution("01").replace("float sum = 0;", "float sum = 0"))
     result = judge("01", SOLVED)
     tap.ok(result.returncode == 1 and f"{SOLVED}/step01.cu(" in result.stdout, "an error of the compiler", result.stdout)
+    tap.ok(f"  0 of {most} points\n" in result.stdout, f"which leaves 0 of {most} points, as many as before", result.stdout)
 
 
 def check_files():

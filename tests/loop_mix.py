@@ -7,6 +7,7 @@ import os
 import sys
 
 import sass
+import tool
 
 CLASSES = ["FFMA", "LDS.128", "LDS", "STS.128", "STS", "LDG", "LDGSTS", "TLD"]
 
@@ -36,4 +37,4 @@ def main(tools, path, *cubins):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    tool.run(main, *sys.argv[1:])

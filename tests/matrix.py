@@ -7,6 +7,8 @@ import os
 import re
 import sys
 
+import tool
+
 ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(sm_\w+)'")
 SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers")
@@ -59,4 +61,4 @@ def main(paths):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    tool.run(main, sys.argv[1:])

@@ -20,6 +20,7 @@ import sys
 
 import gpu
 import steps
+import tool
 
 SKIPPED = 77
 SGEMM = "18"
@@ -233,4 +234,4 @@ def main(candidates):
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         fail("usage: tune.py FOLDER CANDIDATE...", 2)
-    main(sys.argv[2:])
+    tool.run(main, sys.argv[2:])

@@ -29,7 +29,7 @@ OUT = os.path.join("build", "handout")
 VERBATIM = [
     "LICENSE", ".clang-format", "common/*.[ch]", "common/*.cu", "common/basics/*.[ch]", "common/emulator/*",
     "common/library/*.mk", "common/labs/*.mk", "docs/variants.py", "docs/variants.mk",
-    "docs/emulator-facts.tsv", "docs/labs/rubric.tsv", "tests/steps.py", "tests/diffs.py",
+    "docs/emulator-facts.tsv", "docs/labs/rubric.tsv", "tests/steps.py", "tests/tool.py", "tests/diffs.py",
     "tests/counters.py", "tests/wavefronts.py", "tests/ptx.sh", "tests/sass.sh", "tests/sanitize.sh",
 ]  # fmt: skip
 TOOLS = ["lab", "check"]  # of common/labs, with what they import

@@ -16,6 +16,7 @@ HANDED = os.path.join(SHEETS, "handed")  # in a handout only: its labs, cut, and
 
 sys.path[:0] = [os.path.join(ROOT, "docs"), os.path.join(ROOT, "tests")]
 import steps  # noqa: E402
+import tool  # noqa: E402
 import variants  # noqa: E402
 
 REGION = re.compile(r"^( *)// lab: ([^\n]*)\n(.*?)^ *// end lab\n", re.DOTALL | re.MULTILINE)
@@ -144,7 +145,7 @@ def reached(step):
 def run(main):
     """Runs main(arguments) as a program: exit code 2 and one line where it refuses."""
     try:
-        sys.exit(main(sys.argv[1:]))
+        tool.run(main, sys.argv[1:])
     except Refusal as refusal:
         print(f"{os.path.basename(sys.argv[0])}: {refusal}", file=sys.stderr)
         sys.exit(2)

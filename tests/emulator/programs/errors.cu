@@ -1,8 +1,8 @@
 // What the CUDA runtime returns, one line a case: right calls, wrong ones, and what is left after a
 // kernel that failed. The output is the same on a GPU and on the emulator: tests/emulator_api.t
 // compares. Each group runs in a process of its own, because after some errors nothing works. Calls
-// that end a program on a GPU are in mistakes.cu: with a stream or an event that is destroyed, and
-// of a kernel that is none.
+// that end a program on a GPU are not here. mistakes.cu has some of them: with a stream or an event
+// that is destroyed, and of a kernel that is none.
 //
 // On a GPU: nvcc -arch=native -o errors tests/emulator/programs/errors.cu && ./errors
 #include <cassert>
@@ -165,6 +165,43 @@ static void launches(void)
     nothing<<<1, 1025>>>();
     cudaFree(NULL);
     launched("last error after a wrong launch and a right call");
+}
+
+static void launch_calls(void)
+{
+    int *none = NULL;
+    void *arguments[] = {&none};
+    cudaLaunchConfig_t config;
+    cudaLaunchAttribute attribute;
+
+    line("cudaLaunchKernel", cudaLaunchKernel((const void *)bounded, 1, 1, arguments, 0, NULL));
+    memset(&config, 0, sizeof config);
+    memset(&attribute, 0, sizeof attribute);
+    config.gridDim = 1;
+    config.blockDim = 32;
+    line("cudaLaunchKernelExC", cudaLaunchKernelExC(&config, (const void *)bounded, arguments));
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    line("cudaLaunchKernelExC, clusters of one block",
+         cudaLaunchKernelExC(&config, (const void *)bounded, arguments));
+    config.blockDim = 1025;
+    line("cudaLaunchKernelExC, 1025 threads",
+         cudaLaunchKernelExC(&config, (const void *)bounded, arguments));
+    line("cudaLaunchCooperativeKernel",
+         cudaLaunchCooperativeKernel((const void *)bounded, 1, 1, arguments, 0, NULL));
+    line("cudaLaunchCooperativeKernel of 65536 blocks",
+         cudaLaunchCooperativeKernel((const void *)bounded, 65536, 1, arguments, 0, NULL));
+    line("cudaLaunchCooperativeKernel of 1025 threads",
+         cudaLaunchCooperativeKernel((const void *)bounded, 1, 1025, arguments, 0, NULL));
+    line("synchronize", cudaDeviceSynchronize());
+}
+
+static void launch_of_null(void)
+{
+    void *arguments[] = {NULL};
+    line("cudaLaunchKernel of NULL", cudaLaunchKernel(NULL, 1, 1, arguments, 0, NULL));
 }
 
 // Functions --------------------------------------------------------------------------------------
@@ -808,6 +845,8 @@ static void run(const char *name, void (*group)(void))
 int main(void)
 {
     run("launches", launches);
+    run("launch calls", launch_calls);
+    run("launch of null", launch_of_null);
     run("functions", functions);
     run("occupancy", occupancies);
     run("allocations", allocations);
