@@ -21,6 +21,8 @@ import steps
 import tap
 
 sys.path.insert(0, os.path.join(steps.ROOT, "common", "labs"))
+import check  # noqa: E402
+import grade as grading  # noqa: E402
 import labs  # noqa: E402
 import submissions  # noqa: E402
 
@@ -146,6 +148,10 @@ NOT_CLEAN = {
 BROKEN = {
     "no-semicolon": (changed(("float sum = 0;", "float sum = 0")), 0, "error"),
     "no-cuda": ("int main(void) { return 0; }\n", 0, "main"),
+    "many-kernels": (
+        topped("".join(f"static __global__ void k{i}(void)\n{{\n}}\nstatic void *volatile k{i}_here = (void *)k{i};\n" for i in range(33))),
+        0, "32 kernels",
+    ),
     "bytes": (bytes(range(256)) * 4, 0, "error"),
     "includes-zero": (topped('#include "/dev/zero"\n'), 0, ""),
     "host-crash": (first_in("launch", "    *(volatile float *)problem->C = 0;\n"), 0, "crashed"),
@@ -263,6 +269,12 @@ DISHONEST = {
     "own-prctl": (
         topped('extern "C" int prctl(int option, ...)\n{\n    return option * 0;\n}\n\n'), 0, "defines prctl",
     ),
+    "unique-prctl": (
+        topped('asm(".globl prctl\\n.type prctl, @gnu_unique_object\\nprctl: ret");\n'), 0, "defines prctl",
+    ),
+    "weak-object": (
+        topped('asm(".weak system\\n.type system, @object\\n.quad system");\n'), 0, "wants system",
+    ),
     "reads-secret": (
         calling("stdlib.h", '    if (getenv("SECRET"))\n        return cudaSuccess;\n'), 0, "wants getenv",
     ),
@@ -334,6 +346,20 @@ def times(out="out"):
     return {name: os.stat(os.path.join(folder, name)).st_mtime_ns for name in os.listdir(folder)}
 
 
+def check_seed():
+    """Each run of a kernel has inputs that nobody knows beforehand, the counted and the timed one, too."""
+    judged, rates = [], []
+    grader = grading.Grader.__new__(grading.Grader)
+    grader.lab, grader.gpu, grader.build = LAB, True, lambda content, folder: "guest"
+    grader.program, grader.rate = lambda *parts: parts, lambda *parts: rates.append(parts[-1])
+    before, check.judge = check.judge, lambda *given: judged.append(given)
+    grader.judge_kernel(submissions.Submission("a", "a.cu", b"x"), ["-s 64"], "--seed 7")
+    check.judge = before
+    _, _, shapes, rate, counted = judged[0]
+    rate()
+    tap.ok([*shapes, counted, *rates] == ["-s 64 --seed 7", "--seed 7", "--seed 7"], "a seed for every run", judged)
+
+
 def check_again():
     """What has been graded stays; what has changed is graded anew."""
     write(os.path.join(class_folder, "course.cu"), changed((LOOP, "")))
@@ -377,8 +403,9 @@ def hand_in_odd(folder):
     os.symlink(os.path.join(scratch, "secret"), os.path.join(folder, "link.cu"))
     os.makedirs(os.path.join(folder, "linking"))
     os.symlink(os.path.join(scratch, "secret"), os.path.join(folder, "linking", "step01.cu"))
-    write(os.path.join(folder, "twice.cu"), b"x")
-    write(os.path.join(folder, "twice", "step01.cu"), b"x")
+    for twice in (b"twice", b"\xfd"):
+        write(os.path.join(os.fsencode(folder), twice + b".cu"), b"x")
+        write(os.path.join(os.fsencode(folder), twice, b"step01.cu"), b"x")
 
 
 def check_odd():
@@ -421,7 +448,8 @@ def check_interrupt():
     folder, out = os.path.join(scratch, "long"), os.path.join(scratch, "long-out")
     for number in range(5):
         write(os.path.join(folder, f"student{number}.cu"), STEP + f"// {number}\n")
-    command = ["make", "-s", "grade", f"SUBMISSIONS={folder}", f"LAB={LAB}", f"OUT={out}", "JOBS=1"]
+    command = ["make", "-s", "grade", f"SUBMISSIONS={folder}", f"LAB={LAB}", f"OUT={out}", "JOBS=1",
+               f"SECONDS={SECONDS}"]  # fmt: skip
     run = subprocess.Popen(command, cwd=steps.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            start_new_session=True)  # fmt: skip
     first = run.stdout.readline()
@@ -461,8 +489,11 @@ def check_other_labs():
     tap.ok(points == {"found": 100, "not-found": 0}, "a hunt", points)
     folder = os.path.join(scratch, "numbers")
     write(os.path.join(folder, "half.txt"), "load_requests = 131072\nsectors_per_load = 2.5\nsectors_per_store = 1\n")
-    write(os.path.join(folder, "none.txt"), "three\n")
-    grade(folder, out="numbers-out", lab="01-predict")
+    write(os.path.join(folder, "none.txt"), "\33[31m three\n")
+    broken = os.path.join(scratch, "numbers-out", "results", "none.json")
+    write(broken, "[]")
+    said = grade(folder, out="numbers-out", lab="01-predict").stdout
+    tap.ok("no `name = number`: ?[31m" in said, "what a student wrote cannot steer a terminal", said)
     points = {name: one["points"] for name, one in results("numbers-out").items()}
     tap.ok(points == {"half": 67, "none": 0}, "a sheet of numbers", points)
 
@@ -590,10 +621,19 @@ def check_bad_calls():
         ["LAB=01", "SUBMISSIONS=" + class_folder, "SECRET=" + scratch + "/none"],
         ["LAB=01", "SUBMISSIONS=" + class_folder, "SECRET=" + scratch + "/short"],
         ["LAB=01", "SUBMISSIONS=" + class_folder, "JOBS=0"],
+        ["LAB=01", "SUBMISSIONS=" + class_folder, "JOBS=-x"],
+        ["LAB=01", "SUBMISSIONS=it's"],
+        ["LAB=01", "SUBMISSIONS=" + class_folder, f"OUT={class_folder}/out"],
+        ["LAB=01", "SUBMISSIONS=" + class_folder, f"OUT={scratch}/short"],
     ):
-        result = tap.make("-s", "grade", f"OUT={scratch}/bad", *arguments)
+        out = [] if arguments[-1].startswith("OUT=") else [f"OUT={scratch}/bad"]
+        result = tap.make("-s", "grade", *arguments, *out)
         said = [line for line in result.stderr.splitlines() if not line.startswith("make: ***")]
         tap.ok(result.returncode == 2 and len(said) <= 1, f"make grade {' '.join(arguments)}", result.stderr)
+    for arguments in (["LAB=00"], ["LAB=01", f"SECRET={scratch}/short"], ["LAB=01", f"OUT={scratch}"]):
+        result = tap.make("-s", "autograder", f"OUT={scratch}/bad.zip", *arguments)
+        said = result.stderr.startswith("gradescope.py: ") and not os.path.exists(scratch + "/bad.zip")
+        tap.ok(result.returncode == 2 and said, f"make autograder {' '.join(arguments)}", result.stderr)
 
 
 CLASS = "labs/.grade-test"  # nobody's files are there
@@ -604,6 +644,7 @@ try:
     check_class()
     check_formats()
     check_secret()
+    check_seed()
     check_again()
     check_odd()
     check_interrupt()

@@ -6,7 +6,6 @@ the kernel runs on the emulator and speed is not judged. Exit code 0: all points
 made no sense, and one line says why.
 """
 
-import argparse
 import collections
 import ctypes
 import json
@@ -20,7 +19,6 @@ import textwrap
 import basics
 import labs
 import limits
-import steps
 
 # Each is run for both passes of the harness, exact and rounding.
 SHAPES = [
@@ -72,7 +70,7 @@ def message(outcome):
     if outcome.status in (-signal.SIGXCPU, -signal.SIGKILL):
         return "it did not end in time: does every loop end?"
     if outcome.status == -signal.SIGXFSZ:
-        return "it printed without end"
+        return "it printed without end, or asked for too much memory"
     said = [re.sub(r"^(?:step\d\d|sgemm): ", "", line) for line in outcome.err.splitlines() if line.strip()]
     lines = list(dict.fromkeys(said))
     if outcome.status < 0:
@@ -114,7 +112,7 @@ def where_to_look(name, folder, said):
     """Where in a learner's file the mistake may be: a gap that is still as it was cut, else those to which
     the message leads, else all; and what has been changed beside them."""
     path = labs.path_of(name, folder)
-    text = steps.text(os.path.join(labs.ROOT, path))
+    text = labs.text_of(path)
     cut = dict(labs.regions(labs.unsolved(name)))
     gaps = list(gaps_of(text))
     for gap in gaps:
@@ -163,40 +161,66 @@ def judge_results(program, shapes):
     return correct, Finding(True, "no race, nothing out of bounds, nothing uninitialised", share=1.0)
 
 
-def total(kernels, key, kind, field):
-    return sum(entry[field] or 0 for kernel in kernels for entry in kernel[key] if entry["kind"] == kind)
+def amount(entry, field):
+    if field == "branches":
+        return entry["conditional_branches"]
+    if field == "barriers":
+        return entry["control_instructions"] - entry["conditional_branches"]
+    return entry[field] or 0
+
+
+def entries_of(kernels, kind, by_line=False):
+    """What is counted of a kind of access, or of "kernel", all instructions."""
+    if kind == "kernel":
+        return [entry for kernel in kernels for entry in (kernel["lines"] if by_line else [kernel])]
+    key = "line_accesses" if by_line else "accesses"
+    return [entry for kernel in kernels for entry in kernel[key] if entry["kind"] == kind]
+
+
+def total(kernels, kind, field):
+    return sum(amount(entry, field) for entry in entries_of(kernels, kind))
 
 
 def costliest(kernels, kind, field):
     """The line of the source with the most of it, and how much that is."""
-    entries = [entry for kernel in kernels for entry in kernel["line_accesses"] if entry["kind"] == kind]
-    worst = max(entries, key=lambda entry: entry[field] or 0)
-    return f"{worst['file']}:{worst['line']}", worst[field]
+    entries = entries_of(kernels, kind, by_line=True)
+    worst = max(entries, key=lambda entry: amount(entry, field), default=None)
+    if worst is None:
+        return "no line of the file", 0
+    return f"{worst['file']}:{worst['line']}", amount(worst, field)
 
 
 def record_of(program, options, **settings):
-    """What a run wrote with --json: its first record, or None where the run failed."""
-    with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+    """What a run wrote with --json: its first record, or None where the run failed, or wrote no JSON: names
+    of files and functions in it are the learner's."""
+    with tempfile.NamedTemporaryFile("r", suffix=".json", encoding="utf-8", errors="replace") as file:
         command = Program([*program.command, "--json", file.name], *program[1:])
         outcome = run(command, options, **settings)
-        return (outcome, json.load(file)["records"][0] if outcome.status == 0 else None)
+        try:
+            return outcome, json.load(file, strict=False)["records"][0] if outcome.status == 0 else None
+        except ValueError as error:
+            return outcome._replace(err=f"its record cannot be read: {error}"), None
 
 
-def counts_of(program, step):
+def counts_of(program, step, more=""):
     """The record of what a program does on the emulator, or None where it failed."""
     options = basics.COUNTED if basics.is_basic(step) else COUNTED
-    return record_of(program, options, EMULATOR_GPU="sm_90")
+    return record_of(program, f"{options} {more}", EMULATOR_GPU="sm_90")
 
 
-def judge_counters(program, step):
-    outcome, record = counts_of(program, step)
+def judge_counters(program, step, more=""):
+    outcome, record = counts_of(program, step, more)
     if record is None:
         return Finding(False, "what it does could not be counted", message(outcome))
+    return judge_record(record, step)
+
+
+def judge_record(record, step):
     kernels, met, advice, said = record["counters"], 0, [], []
     rows = [row for row in labs.table("counters") if row["step"] == step]
     for row in rows:
         kind, field, most = row["kind"], row["field"], int(row["most"])
-        count = total(kernels, "accesses", kind, field)
+        count = total(kernels, kind, field)
         said.append(f"{kind} {field} {count} (at most {most})")
         if count <= most:
             met += 1
@@ -206,9 +230,9 @@ def judge_counters(program, step):
     return Finding(met == len(rows), "; ".join(said), "\n".join(advice), met / len(rows))
 
 
-def ratio_of(program):
+def ratio_of(program, more=""):
     """Its speed as a ratio to cuBLAS in the same run."""
-    outcome, record = record_of(program, TIMED)
+    outcome, record = record_of(program, f"{TIMED} {more}")
     return outcome, record["ratio"] if record else None
 
 
@@ -220,10 +244,10 @@ def ratio_of_course(step):
     return ratio_of(at(f"step{step}"))[1], ""
 
 
-def judge_speed(program, step, full):
+def judge_speed(program, step, full, more=""):
     """Against the course's own step, on the same GPU a moment later; in a handout, on the reference GPU. All
     points from `full` of its ratio on."""
-    outcome, ratio = ratio_of(program)
+    outcome, ratio = ratio_of(program, more)
     if ratio is None:
         return Finding(False, f"with {TIMED}", message(outcome))
     own, where = ratio_of_course(step)
@@ -307,15 +331,15 @@ def report(name, findings):
     return 0 if earned == possible else 1
 
 
-def judge(name, program, shapes, rate=None):
+def judge(name, program, shapes, rate=None, more=""):
     """All findings for a program on the emulator, in the order of the rubric; rate() judges its speed
-    where there is a GPU."""
+    where there is a GPU. `more` are options of the run that is counted."""
     wanted = points_of(name)
     correct, clean = judge_results(program, shapes)
     findings = {"correct": correct, "clean": clean}
     if "counters" in wanted:
         later = Finding(False, "not judged: first it has to be correct and clean")
-        findings["counters"] = judge_counters(program, name[:2]) if correct.passed and clean.passed else later
+        findings["counters"] = judge_counters(program, name[:2], more) if correct.passed and clean.passed else later
     if wanted.get("speed"):
         wrong = Finding(False, "no rate for a wrong kernel")
         findings["speed"] = None if rate is None else rate() if correct.passed else wrong
@@ -344,15 +368,22 @@ def rate_on_gpu(name, program, folder):
     return rate
 
 
+def first_errors(said):
+    """Of what make said: the lines with an error, or where there is none the last."""
+    lines = said.splitlines() or ["make ended without a word"]
+    wrong = re.compile(r"\berror\b|undefined reference|No space left", re.I)
+    errors = [line for line in lines if wrong.search(line) and not line.startswith("make")]
+    return (errors or lines[-1:])[:SHOWN]
+
+
 def check_program(name, folder):
     program = f"build/{folder}/step{name}"
     if not os.path.exists(os.path.join(labs.ROOT, "build", "common", "emulator")):
         print("  building the emulator, this once: a minute or two", flush=True)
     said = make(program + "-emulated", folder)
     if said is not None:
-        errors = [line for line in said.splitlines() if re.search(r"\berror\b", line, re.I)]
         print(f"  FAIL  it does not compile\n  0 of {most_points(name)} points\n\nFirst thing to fix:")
-        print_indented("\n".join((errors or said.splitlines())[:SHOWN]))
+        print_indented("\n".join(first_errors(said)))
         return 1
     findings = judge(name, twin(program), shapes_of(name), rate_on_gpu(name, program, folder))
     correct = findings["correct"]
@@ -390,20 +421,23 @@ def value_of(formula, record):
     known = dict(kernel)
     if kind != "kernel":
         for field in ("requests", "sectors", "wavefronts", "conflicts", "bytes"):
-            known[field] = total(record["counters"], "accesses", kind, field)
+            known[field] = total(record["counters"], kind, field)
     known["flop"] = basics.flop_of(record) if "elements" in record else 2 * record["m"] * record["n"] * record["k"]
     top, _, bottom = quotient.partition(" / ")
     return known[top] / (known[bottom] if bottom else 1)
 
 
 def answers(text, path):
-    """{name: text behind the =} of a learner's sheet."""
+    """{name: texts behind its =} of a learner's sheet."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     pairs = [line.partition("=") for line in lines]
     for key, equals, _ in pairs:
         if not equals:
             raise labs.Refusal(f"{path}: this line is no `name = number`: {key[:60]}")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    given = collections.defaultdict(list)
+    for key, _, value in pairs:
+        given[key.strip()].append(value.strip())
+    return given
 
 
 def number_of(text):
@@ -418,22 +452,25 @@ def number_of(text):
 
 def judge_predictions(name, given, cache):
     """A line of text for each question, and whether the answer was right."""
+    unknown = sorted(set(given) - {row["name"] for row in labs.predictions(name)})
     for row in labs.predictions(name):
-        answer = given.get(row["name"], "")
+        answer = "".join(given.get(row["name"], [])[:1])
         number, value = number_of(answer), value_in(row, cache)
-        if number is not None and abs(number - value) <= 0.02 * abs(value):
+        if len(given.get(row["name"], [])) > 1:
+            yield False, f"{row['name']}: answered more than once: leave one line"
+        elif number is not None and abs(number - value) <= 0.02 * abs(value):
             yield True, f"{row['name']} = {number:g}"
         elif number is None and answer:
             yield False, f"{row['name']}: no number: {answer[:40]} (as 4096, 1.5, 1/3 or 33 %)"
         elif number is None:
-            yield False, f"{row['name']}: no number yet"
+            yield False, f"{row['name']}: no number yet" + (f"; nobody asks for {unknown.pop(0)[:40]}" if unknown else "")
         else:
             yield False, f"{row['name']}: you said {number:g}, counted are {value:.6g}\n{row['why']}"
 
 
 def check_predictions(name, folder):
     path = labs.path_of(name, folder)
-    judged = list(judge_predictions(name, answers(steps.text(os.path.join(labs.ROOT, path)), path), {}))
+    judged = list(judge_predictions(name, answers(labs.text_of(path), path), {}))
     for right, text in judged:
         print(f"  {'ok  ' if right else 'FAIL'}  " + text.replace("\n", "\n        "))
     right = sum(right for right, _ in judged)
@@ -442,7 +479,7 @@ def check_predictions(name, folder):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="Builds a learner's file and judges it.")
+    parser = labs.Parser(description="Builds a learner's file and judges it.")
     parser.add_argument("lab")
     parser.add_argument("--folder", default="labs")
     given = parser.parse_args(arguments)

@@ -3,7 +3,6 @@
 GitHub Classroom reads it: a line `result=BASE64`, for $GITHUB_OUTPUT. What make says goes to stderr.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ import tempfile
 
 import formats
 import labs
+import submissions
 
 
 def nothing(lab, problem):
@@ -36,11 +36,9 @@ def graded(lab, folder, more=()):
 
 def judge(lab, folder):
     path = labs.path_of(lab, folder)
-    try:
-        with open(os.path.join(labs.ROOT, path), "rb") as file:
-            content = file.read()
-    except OSError as error:
-        return nothing(lab, f"{path}: {error.strerror}")
+    content, problem = submissions.read(os.path.join(labs.ROOT, path))
+    if problem:
+        return nothing(lab, f"{path}: {problem}")
     with tempfile.TemporaryDirectory() as handed_in:
         with open(os.path.join(handed_in, os.path.basename(path)), "wb") as file:
             file.write(content)
@@ -48,7 +46,7 @@ def judge(lab, folder):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="Judges a lab for GitHub Classroom.")
+    parser = labs.Parser(description="Judges a lab for GitHub Classroom.")
     parser.add_argument("lab")
     parser.add_argument("--folder", default="labs")
     given = parser.parse_args(arguments)

@@ -3,7 +3,6 @@
 it, on stdout. Classroom's is base64, for the step output that is named `result` there.
 """
 
-import argparse
 import base64
 import json
 
@@ -62,7 +61,7 @@ def in_base64(value):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="A result of make grade in the format of another system.")
+    parser = labs.Parser(description="A result of make grade in the format of another system.")
     parser.add_argument("format", choices=("gradescope", "classroom"))
     parser.add_argument("result")
     given = parser.parse_args(arguments)

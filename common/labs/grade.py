@@ -4,12 +4,12 @@
 Grades a folder of submissions: one file (alice.cu) or one folder (alice/step07.cu) a student. Each is
 compiled and run in processes of its own, within limits; its host code is shut in (common/labs/wire.h). Writes
 DIR/results/STUDENT.json and DIR/summary.csv, and prints the summary. What has been graded already, and has
-not changed since, stays. Exit code 0: all are graded, 2: the call made no sense, 130: interrupted.
+not changed since, stays. Exit code 0: all are graded, 2: the call made no sense, or a file could not be read or
+written, 130: interrupted.
 
 Called by make grade, which says in the environment how to compile (COMPILE), and what links (LINK).
 """
 
-import argparse
 import concurrent.futures
 import csv
 import hashlib
@@ -20,7 +20,7 @@ import os
 import re
 import secrets
 import shlex
-import sys
+import shutil
 import tempfile
 import threading
 import time
@@ -41,7 +41,9 @@ HARMLESS = set(
 )
 INCLUDED = re.compile(r"^\.+ (.*)$", re.MULTILINE)  # what gcc -H and clang -H print
 COLUMNS = ("correct", "clean", "counters", "speed", "numbers")
-INTERRUPTED = 130
+# A mistake in the judge that a submission has found costs that one only.
+OURS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+ROOM = 64 << 20  # bytes that have to be free where submissions are built and run
 
 timing = threading.Lock()  # on a GPU nothing else runs beside what is timed
 
@@ -120,7 +122,7 @@ def header_folders():
             file.write('#include "step.h"\n')
         outcome = compiled(source, os.path.join(folder, "headers.o"), folder)
     if outcome.status != 0:
-        raise labs.Refusal(f"the compiler does not work here: {outcome.err.splitlines()[-1]}")
+        raise labs.Refusal(f"the compiler does not work here: {check.message(outcome).splitlines()[-1]}")
     return tuple({os.path.dirname(path) + os.sep for path in included(outcome.err)})
 
 
@@ -139,9 +141,9 @@ def symbols(path, folder):
 def check_object(path, folder, step, offered):
     """Nothing but the step's descriptor may be visible to the outside, and only what is offered wanted."""
     for name, kind in symbols(path, folder):
-        if kind in "Uw" and name not in offered:
+        if kind in "Uvw" and name not in offered:
             raise Refused(f"its host code wants {name}: it may start kernels, and has no library to call")
-        if kind == "i" or (kind.isupper() and kind != "U" and name != f"step{step}" and not name.startswith("_Z")):
+        if kind in "iu" or (kind.isupper() and kind != "U" and name != f"step{step}" and not name.startswith("_Z")):
             raise Refused(f"it defines {name} for others than itself: make it static")
 
 
@@ -161,7 +163,7 @@ class Grader:
     def __init__(self, lab, secret, seconds, jobs, gpu):
         self.lab, self.step, self.secret, self.gpu = lab, lab[:2], secret, gpu
         self.counts = {}
-        self.running = limits.Limits(seconds, 8 * seconds, 8 << 20, 4 << 30)
+        self.seconds, self.running = seconds, limits.Limits(seconds, 8 * seconds, 8 << 20, 4 << 30)
         self.workers = str(max(1, (os.cpu_count() or 1) // jobs))
         if labs.is_prediction(lab):
             check.counted(self.step, self.counts)
@@ -174,10 +176,11 @@ class Grader:
 
     def prepare(self):
         """Builds what is the same for all."""
+        want_room()
         own = ["build/judge", f"step{self.step}"] if self.gpu else []
         said = check.make(" ".join([*self.tools, *own]), "labs")
         if said is not None:
-            raise labs.Refusal(f"the judge does not build: {said.splitlines()[-1]}")
+            raise labs.Refusal(f"the judge does not build: {check.first_errors(said)[0]}")
         self.folders = header_folders()
         functions = [name for name, kind in symbols(built(self.tools[1]), labs.ROOT) if kind == "T"]
         self.offered = HARMLESS.union(functions) - {"main"}
@@ -190,7 +193,7 @@ class Grader:
         for path in (*self.tools, *tables, *tools):
             with open(built(path), "rb") as file:
                 digest.update(hashlib.sha256(file.read()).digest())
-        return digest.digest() + bytes([self.gpu])
+        return digest.digest() + f"{self.gpu} {self.seconds}".encode()
 
     def fingerprint(self, one):
         """Changes with whatever could change the result of this submission."""
@@ -219,23 +222,24 @@ class Grader:
         settings = {"EMULATOR_WORKERS": self.workers}
         return check.Program([built(judge), guest], folder, settings, self.running)
 
-    def rate(self, guest, folder):
+    def rate(self, guest, folder, more):
         """On a GPU, where nothing limits memory: CUDA reserves more addresses than any machine has bytes."""
         program = self.program("build/judge", guest, folder)._replace(limits=limits.RUN)
         with timing:
-            return check.judge_speed(program, self.step, float(check.rubric(self.lab)["speed"]["full"]))
+            return check.judge_speed(program, self.step, float(check.rubric(self.lab)["speed"]["full"]), more)
 
-    def judge_kernel(self, one, shapes):
+    def judge_kernel(self, one, shapes, seed):
+        """Every run has inputs of its own: those of a known seed could be computed beforehand."""
         with tempfile.TemporaryDirectory(prefix="grade-") as folder:
-            folder = os.path.realpath(folder)
+            folder, seeded = os.path.realpath(folder), [f"{shape} {seed}" for shape in shapes]
             guest = self.build(one.content, folder)
-            rate = (lambda: self.rate(guest, folder)) if self.gpu else None
-            return check.judge(self.lab, self.program("build/judge-emulated", guest, folder), shapes, rate)
+            rate = (lambda: self.rate(guest, folder, seed)) if self.gpu else None
+            return check.judge(self.lab, self.program("build/judge-emulated", guest, folder), seeded, rate, seed)
 
     def judge_numbers(self, one):
         path = os.path.basename(one.file)
         try:
-            given = check.answers(one.content.decode(errors="replace"), submissions.shown(path))
+            given = check.answers(one.content.decode("utf-8-sig", errors="replace"), submissions.shown(path))
         except labs.Refusal as refusal:
             raise Refused(str(refusal)) from None
         judged = list(check.judge_predictions(self.lab, given, self.counts))
@@ -244,20 +248,26 @@ class Grader:
         text = f"{sum(right)} of {len(right)} numbers"
         return {"numbers": check.Finding(all(right), text, "\n".join(wrong), sum(right) / len(right))}
 
-    def judge(self, one, shapes):
-        """The findings, or why there are none."""
+    def judge(self, one, shapes, seed):
+        """The findings, or why there are none. On a full disk nothing is any submission's fault."""
         if one.problem:
             return None, one.problem
+        want_room()
         try:
-            return self.judge_numbers(one) if labs.is_prediction(self.lab) else self.judge_kernel(one, shapes), ""
+            findings = self.judge_numbers(one) if labs.is_prediction(self.lab) else self.judge_kernel(one, shapes, seed)
+            return findings, ""
         except Refused as refused:
             return None, str(refused)
+        except OURS as error:
+            return None, f"the judge itself failed, tell the teacher: {type(error).__name__}: {error}"
+        finally:
+            want_room()
 
     def grade(self, one):
         """The result of a submission, as it is written."""
-        begun, seed = time.monotonic(), secrets.randbelow(1 << 31)
-        shapes = [f"{shape} --seed {seed}" for shape in shapes_of(Draw(self.secret, one.student, self.lab))]
-        findings, problem = self.judge(one, shapes)
+        begun, seed = time.monotonic(), f"--seed {secrets.randbelow(1 << 31)}"
+        shapes = shapes_of(Draw(self.secret, one.student, self.lab))
+        findings, problem = self.judge(one, shapes, seed)
         return {
             "student": submissions.shown(one.student),
             "lab": self.lab,
@@ -266,9 +276,16 @@ class Grader:
             "status": "refused" if findings is None else "graded",
             **points(self.lab, findings, self.gpu),
             "remark": problem or check.first_advice(findings),
-            "shapes": shapes,
+            "shapes": [f"{shape} {seed}" for shape in shapes],
             "seconds": round(time.monotonic() - begun, 2),
         }
+
+
+def want_room():
+    """Ends the run where what follows could not be written."""
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < ROOM:
+        raise labs.Refusal(f"{folder}: less than {ROOM >> 20} MiB are free; TMPDIR=folder names another place")
 
 
 def points(lab, findings, gpu):
@@ -289,11 +306,8 @@ def points(lab, findings, gpu):
 # ---------------------------------------------------------------------------- files and tables
 
 
-def write_file(path, text):
-    """All of it or nothing: a reader never sees a half of it."""
-    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.replace(file.name, path)
+def write_private(path, text):
+    labs.write_file(path, text, 0o600)
 
 
 def result_path(out, one):
@@ -307,14 +321,18 @@ def kept(out, one, fingerprint):
             result = json.load(file)
     except (OSError, ValueError):
         return None
-    return result if result.get("fingerprint") == fingerprint else None
+    return result if isinstance(result, dict) and result.get("fingerprint") == fingerprint else None
+
+
+def remark_of(result):
+    """Its first line, as a terminal can show it: a message may quote what a student wrote."""
+    return submissions.shown((result["remark"].splitlines() or [""])[0])
 
 
 def row_of(result):
     reached = {one["name"]: one["points"] for one in result["checks"]}
-    remark = (result["remark"].splitlines() or [""])[0]
     return [result["student"], result["lab"], result["points"], result["possible"],
-            *(reached.get(column, "") for column in COLUMNS), result["status"], remark]  # fmt: skip
+            *(reached.get(column, "") for column in COLUMNS), result["status"], remark_of(result)]  # fmt: skip
 
 
 def unspreadsheet(value):
@@ -327,7 +345,7 @@ def write_summary(path, results):
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["student", "lab", "points", "possible", *COLUMNS, "status", "remark"])
     writer.writerows([unspreadsheet(value) for value in row_of(result)] for result in results)
-    write_file(path, text.getvalue())
+    write_private(path, text.getvalue())
 
 
 def print_summary(results):
@@ -336,7 +354,7 @@ def print_summary(results):
     for result in results:
         reached = {one["name"]: one["points"] for one in result["checks"]}
         cells = "".join(f"{reached.get(name, '-'):>9}" for name in columns)
-        remark = "" if result["status"] == "graded" else "  " + result["remark"]
+        remark = "" if result["status"] == "graded" else "  " + remark_of(result)
         total = f"{result['points']}/{result['possible']}"
         print(f"{result['student'][:20]:20} {total:>9}  {cells}{remark}"[:100].rstrip())
 
@@ -355,7 +373,7 @@ def grade_all(grader, everyone, out, jobs):
         try:
             for number, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 one, result = futures[future], future.result()
-                write_file(result_path(out, one), json.dumps(result, indent=1) + "\n")
+                write_private(result_path(out, one), json.dumps(result, indent=1) + "\n")
                 results[one.student] = result
                 print(f"{number:4} of {len(todo)}  {result['student'][:40]:40} {result['points']:3} of "
                       f"{result['possible']}", flush=True)  # fmt: skip
@@ -377,14 +395,26 @@ def read_secret(path):
     return secret
 
 
+def gradable(name):
+    """A lab that this judge can judge."""
+    lab = labs.known(name)
+    if basics.is_basic(lab) and not labs.is_prediction(lab):
+        raise labs.Refusal(f"lab {lab} is a program of its own, which its author judges: make check{lab}")
+    return lab
+
+
 def positive(name, text):
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
         raise labs.Refusal(f"{name}={text}: a whole number is wanted, 1 or more")
     return int(text)
 
 
+def is_in(path, folder):
+    return os.path.commonpath([os.path.realpath(path), os.path.realpath(folder)]) == os.path.realpath(folder)
+
+
 def main(arguments):
-    parser = argparse.ArgumentParser(description="Grades a folder of submissions.")
+    parser = labs.Parser(description="Grades a folder of submissions.")
     parser.add_argument("submissions")
     parser.add_argument("--lab", required=True)
     parser.add_argument("--secret")
@@ -393,18 +423,18 @@ def main(arguments):
     parser.add_argument("--seconds", default="30")
     parser.add_argument("--gpu", action="store_true")
     given = parser.parse_args(arguments)
-    lab = labs.known(given.lab)
+    lab = gradable(given.lab)
     jobs, seconds = positive("JOBS", given.jobs), positive("SECONDS", given.seconds)
-    if basics.is_basic(lab) and not labs.is_prediction(lab):
-        raise labs.Refusal(f"lab {lab} is a program of its own, which its author judges: make check{lab}")
     if not os.path.isdir(given.submissions):
         raise labs.Refusal(f"SUBMISSIONS={given.submissions}: there is no such folder")
     out = given.out or os.path.join("build", "grades", lab)
-    os.makedirs(os.path.join(out, RESULTS), exist_ok=True)
+    if is_in(out, given.submissions):
+        raise labs.Refusal(f"OUT={out}: it is in SUBMISSIONS, where everything is somebody's; another folder")
     everyone = submissions.find(given.submissions, lab)
     if not everyone:
         raise labs.Refusal(f"SUBMISSIONS={given.submissions}: nothing is in this folder")
     secret = read_secret(given.secret) if given.secret else b""
+    labs.make_folder(os.path.join(out, RESULTS))
     grader = Grader(lab, secret, seconds, jobs, given.gpu)
     results = grade_all(grader, everyone, out, jobs)
     ordered = [results[one.student] for one in everyone]
@@ -415,8 +445,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        labs.run(main)
-    except KeyboardInterrupt:
-        print("grade.py: interrupted: what has been graded is kept, the same command goes on", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+    labs.run(main, "interrupted: what has been graded is kept, the same command goes on")

@@ -5,18 +5,20 @@ zip makes the autograder that a teacher uploads: setup.sh, run_autograder, and t
 run_autograder calls: it grades the submission below the root and writes results/results.json there.
 """
 
-import argparse
 import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
 import zipfile
 
 import classroom
 import formats
+import grade
 import labs
+import submissions
 
 PARTS = ("Makefile", "LICENSE", "common", "docs", "steps", "tests")
 LEFT_OUT = ("__pycache__", "results", "figures")  # folders that no judge needs
@@ -80,26 +82,35 @@ def make_zip(lab, secret, out):
             add(archive, "course/" + name, read(full), os.access(full, os.X_OK))
         add(archive, "course/lab", lab + "\n", False)
         if secret:
-            add(archive, "course/secret", read(secret), False)
+            add(archive, "course/secret", secret + b"\n", False)
 
 
 def student_of(root):
     """Who has handed in: an address, and of several the first. What differs by student hangs on it."""
     try:
         with open(os.path.join(root, "submission_metadata.json"), encoding="utf-8") as file:
-            return str(json.load(file)["users"][0]["email"]).replace("/", "_")
+            address = str(json.load(file)["users"][0]["email"])
     except (OSError, ValueError, LookupError, TypeError):
-        return "submission"
+        address = ""
+    return submissions.shown(address).replace("/", "_").lstrip(".")[:100] or "submission"
+
+
+def grade_submission(root, lab):
+    """The result of what has been handed in, or None where there is none."""
+    secret = os.path.join(labs.ROOT, "secret")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            handed_in = os.path.join(folder, student_of(root))
+            shutil.copytree(os.path.join(root, "submission"), handed_in, symlinks=True)
+        except (OSError, shutil.Error) as error:  # pipes, and what else cannot be copied
+            print(f"gradescope.py: {error}", file=sys.stderr)
+        return classroom.graded(lab, folder, [f"SECRET={secret}"] if os.path.exists(secret) else [])
 
 
 def run(root):
     begun = time.monotonic()
     lab = read(os.path.join(labs.ROOT, "lab")).decode().strip()
-    secret = os.path.join(labs.ROOT, "secret")
-    with tempfile.TemporaryDirectory() as folder:
-        handed_in = os.path.join(root, "submission")
-        shutil.copytree(handed_in, os.path.join(folder, student_of(root)), symlinks=True)
-        result = classroom.graded(lab, folder, [f"SECRET={secret}"] if os.path.exists(secret) else [])
+    result = grade_submission(root, lab)
     if result is None:
         problem = "The autograder itself failed, and this is no judgement of the submission. Tell the teacher."
         result = {**classroom.nothing(lab, problem), "fingerprint": ""}
@@ -109,7 +120,7 @@ def run(root):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="An autograder for Gradescope.")
+    parser = labs.Parser(description="An autograder for Gradescope.")
     tasks = parser.add_subparsers(dest="task", required=True)
     zipping, running = tasks.add_parser("zip"), tasks.add_parser("run")
     zipping.add_argument("lab")
@@ -120,13 +131,11 @@ def main(arguments):
     if given.task == "run":
         run(given.root)
         return 0
-    lab = labs.known(given.lab)
+    lab = grade.gradable(given.lab)
+    secret = grade.read_secret(given.secret) if given.secret else b""
     out = given.out or os.path.join(labs.ROOT, "build", f"autograder-{lab}.zip")
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
-    try:
-        make_zip(lab, given.secret, out)
-    except OSError as error:
-        raise labs.Refusal(f"{error.filename}: {error.strerror}") from None
+    labs.make_folder(os.path.dirname(os.path.abspath(out)))
+    make_zip(lab, secret, out)
     print(os.path.relpath(out))
     return 0
 

@@ -7,7 +7,6 @@ The same course gives the same bytes. Nothing that a lab asks for is in it: wher
 line says why, and the exit code is 2.
 """
 
-import argparse
 import glob
 import gzip
 import io
@@ -212,7 +211,7 @@ def planned(names):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="Writes what a student needs for some labs.")
+    parser = labs.Parser(description="Writes what a student needs for some labs.")
     parser.add_argument("labs", nargs="*", metavar="LAB")
     parser.add_argument("--classroom", action="store_true")
     parser.add_argument("--name")
@@ -228,7 +227,7 @@ def main(arguments):
         files[".github/workflows/classroom.yml"] = workflow(wanted)
     refuse_traces(wanted, files)
     path = os.path.join(labs.ROOT, OUT, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    labs.make_folder(os.path.dirname(path))
     if given.classroom:
         if os.path.exists(path):
             raise labs.Refusal(f"{OUT}/{name} is there already: remove it, or NAME=another")

@@ -204,11 +204,14 @@ static cudaError_t read_parameters(struct kernel *kernel)
 // What stands for a kernel with the runtime is the address where the judge describes it.
 static cudaError_t take_kernel(struct message *message)
 {
-    struct kernel *kernel = &guest.kernels[guest.kernel_count];
+    struct kernel *kernel;
     cudaError_t error;
 
-    if (guest.handle == NULL || guest.kernel_count == MOST_KERNELS)
+    if (guest.kernel_count == MOST_KERNELS)
+        fail(EXIT_CUDA, "a file may have %d kernels, and this one has more", MOST_KERNELS);
+    if (guest.handle == NULL)
         return cudaErrorInvalidDeviceFunction;
+    kernel = &guest.kernels[guest.kernel_count];
     *kernel = message->kernel;
     kernel->name[NAME_BYTES - 1] = '\0';
     kernel->index = guest.kernel_count;

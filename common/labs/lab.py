@@ -6,18 +6,17 @@ prints the next of three hints. solution prints what the learner's file and the 
 code 2: the call made no sense, and one line says why.
 """
 
-import argparse
 import difflib
 import os
+import re
 
 import labs
-import steps
 
 
 def backup_of(path):
     """The first of path.1, path.2, ... that is free."""
     number = 1
-    while os.path.exists(f"{path}.{number}"):
+    while os.path.lexists(f"{path}.{number}"):
         number += 1
     return f"{path}.{number}"
 
@@ -25,15 +24,14 @@ def backup_of(path):
 def start(name, folder, force):
     path = labs.path_of(name, folder)
     full = os.path.join(labs.ROOT, path)
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    if os.path.exists(full) and (force or steps.text(full) != labs.unsolved(name)):
+    labs.make_folder(os.path.dirname(full))
+    if os.path.lexists(full) and (force or os.path.islink(full) or labs.text_of(path) != labs.unsolved(name)):
         if not force:
             raise labs.Refusal(f"{path} is there already: FORCE=1 begins anew and keeps a copy of it")
         kept = backup_of(full)
         os.rename(full, kept)
         print(f"what was there is now {os.path.relpath(kept, labs.ROOT)}")
-    with open(full, "w", encoding="utf-8") as file:
-        file.write(labs.unsolved(name))
+    labs.write_file(full, labs.unsolved(name))
     print(f"{path} is yours.   Sheet: {labs.sheet(name)}   Check: make check{name}")
 
 
@@ -42,13 +40,18 @@ def refuse_predictions(name):
         raise labs.Refusal(f"make check{name} explains each number that is not right")
 
 
+def hints_given(path):
+    """How many; none where the file is not there or holds no number."""
+    text = labs.text_of(path).strip() if os.path.exists(path) else ""
+    return int(text) if re.fullmatch(r"[0-9]{1,3}", text) else 0
+
+
 def hint(name, folder):
     """Which hint is next stands in a file beside the learner's."""
     refuse_predictions(name)
     count_path = os.path.join(labs.ROOT, folder, f".hints{name}")
-    given = int(steps.text(count_path)) if os.path.exists(count_path) else 0
     hints = labs.hints(name)
-    number = min(given + 1, len(hints))
+    number = min(hints_given(count_path) + 1, len(hints))
     print(f"Hint {number} of {len(hints)}\n\n{hints[number - 1]}\n")
     if number < len(hints):
         print(f"More: make hint{name}")
@@ -56,9 +59,8 @@ def hint(name, folder):
         print("That was the last.")
     else:
         print(f"That was the last. make solution{name} shows what is missing, line by line.")
-    os.makedirs(os.path.dirname(count_path), exist_ok=True)
-    with open(count_path, "w", encoding="utf-8") as file:
-        file.write(str(number))
+    labs.make_folder(os.path.dirname(count_path))
+    labs.write_file(count_path, str(number))
 
 
 def show_solution(name, folder):
@@ -66,14 +68,14 @@ def show_solution(name, folder):
     refuse_predictions(name)
     if not os.path.exists(os.path.join(labs.ROOT, path)):
         raise labs.Refusal(f"{path} is not there: make lab{name} writes it")
-    mine = steps.text(os.path.join(labs.ROOT, path)).splitlines()
+    mine = labs.text_of(path).splitlines()
     theirs = labs.solution(name).splitlines()
     lines = list(difflib.unified_diff(mine, theirs, path, "the course's", lineterm=""))
     print("\n".join(lines) if lines else f"{path} is the course's own")
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="Begins a lab, gives a hint, shows a solution.")
+    parser = labs.Parser(description="Begins a lab, gives a hint, shows a solution.")
     parser.add_argument("what", choices=("start", "hint", "solution"))
     parser.add_argument("lab")
     parser.add_argument("--folder", default="labs")

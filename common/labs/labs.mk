@@ -7,29 +7,41 @@ LAB_PROGRAMS := $(LAB_TWINS:%-emulated=%)
 LAB_VERBS := lab check hint solution
 LAB_GOALS := $(sort $(filter $(foreach digit,0 1 2 3 4 5 6 7 8 9,$(LAB_VERBS:%=%$(digit)%)),$(MAKECMDGOALS)))
 
+ifneq ($(filter $(LAB_VERBS),$(MAKECMDGOALS)),)
+$(error make $(firstword $(filter $(LAB_VERBS),$(MAKECMDGOALS))): say which lab, and leave no space: \
+	$(addsuffix 07,$(firstword $(filter $(LAB_VERBS),$(MAKECMDGOALS)))))
+endif
+
+# A variable as one word for the shell, whatever is in it. What is judged is built by a make below this one,
+# which has its jobs; make -n does not judge.
+quoted = '$(subst ','\'',$($1))'
+option = $(if $($1),--$2=$(quoted))
+dry_run = $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS))))
+judging = $(if $(dry_run),,+)@MAKE='$(MAKE)' python3
+
 .PHONY: $(LAB_GOALS)
 $(filter lab%,$(LAB_GOALS)): lab%:
 	@$(call need,python3,python3)
-	@python3 common/labs/lab.py start $* --folder '$(LAB_FOLDER)' $(if $(filter-out 0,$(FORCE)),--force)
+	@python3 common/labs/lab.py start '$*' $(call option,LAB_FOLDER,folder) $(if $(filter-out 0,$(FORCE)),--force)
 
 $(filter hint%,$(LAB_GOALS)): hint%:
 	@$(call need,python3,python3)
-	@python3 common/labs/lab.py hint $* --folder '$(LAB_FOLDER)'
+	@python3 common/labs/lab.py hint '$*' $(call option,LAB_FOLDER,folder)
 
 $(filter solution%,$(LAB_GOALS)): solution%:
 	@$(call need,python3,python3)
-	@python3 common/labs/lab.py solution $* --folder '$(LAB_FOLDER)'
+	@python3 common/labs/lab.py solution '$*' $(call option,LAB_FOLDER,folder)
 
 $(filter check%,$(LAB_GOALS)): check%:
 	@$(call need,python3,python3)
-	+@MAKE='$(MAKE)' python3 common/labs/check.py $* --folder '$(LAB_FOLDER)'
+	$(judging) common/labs/check.py '$*' $(call option,LAB_FOLDER,folder)
 
 # What students get: NAME=file instead of a name made of the labs.
 .PHONY: handout classroom
 handout classroom:
 	@$(call need,python3,python3)
-	+@MAKE='$(MAKE)' python3 common/labs/handout.py $(if $(filter classroom,$@),--classroom) \
-		$(if $(NAME),--name '$(NAME)') $(LABS:%='%')
+	$(judging) common/labs/handout.py $(if $(filter classroom,$@),--classroom) $(call option,NAME,name) \
+		-- $(foreach lab,$(LABS),$(call quoted,lab))
 
 # 07 of build/labs/step07 and of build/labs/step07-hunt.
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
@@ -77,8 +89,9 @@ build/common/labs/guest-step%.o: common/labs/guest.c build/host-flags
 # make grade SUBMISSIONS=folder LAB=07. Machine code is of use to a GPU alone.
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
 GRADED_FOR := $(if $(GPU_HERE),$(call gencode,/dev/null),-gencode arch=compute_80$(comma)code=compute_80)
-GRADE_OPTIONS = $(if $(SECRET),--secret '$(SECRET)') $(if $(filter command,$(origin OUT)),--out '$(OUT)') \
-	$(if $(JOBS),--jobs '$(JOBS)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(GPU_HERE),--gpu)
+out_option = $(if $(filter command,$(origin OUT)),$(call option,OUT,out))
+GRADE_OPTIONS = $(call option,SECRET,secret) $(out_option) $(call option,JOBS,jobs) $(call option,SECONDS,seconds) \
+	$(if $(GPU_HERE),--gpu)
 
 # A handout has no judge.
 with_judge = $(if $(wildcard common/labs/grade.py),,$(error make $@: the judge is not here, but in the course itself))
@@ -91,7 +104,7 @@ grade:
 	$(if $(and $(SUBMISSIONS),$(LAB)),,$(error make grade: say which folder and which lab: SUBMISSIONS=folder LAB=07))
 	@$(call need,python3,python3)
 	@$(call need,nm,binutils)
-	+@MAKE='$(MAKE)' python3 common/labs/grade.py '$(SUBMISSIONS)' --lab '$(LAB)' $(GRADE_OPTIONS)
+	$(judging) common/labs/grade.py $(call option,LAB,lab) $(GRADE_OPTIONS) -- $(call quoted,SUBMISSIONS)
 
 # What a grading run needs, for every step; and an autograder for Gradescope.
 .PHONY: grade-tools autograder
@@ -101,5 +114,4 @@ autograder:
 	$(with_judge)
 	$(if $(LAB),,$(error make autograder: say which lab: LAB=07))
 	@$(call need,python3,python3)
-	@python3 common/labs/gradescope.py zip '$(LAB)' $(if $(SECRET),--secret '$(SECRET)') \
-		$(if $(filter command,$(origin OUT)),--out '$(OUT)')
+	@python3 common/labs/gradescope.py zip $(call option,SECRET,secret) $(out_option) -- $(call quoted,LAB)

@@ -4,6 +4,7 @@ A lab's name is that of its step, "07": regions of the step are left to the lear
 step with a mistake of docs/variants planted in it. "07-predict" is a list of numbers to be foretold.
 """
 
+import argparse
 import csv
 import glob
 import os
@@ -26,6 +27,13 @@ BUILD_LINE = re.compile(r"^// Build and run: .*\n", re.MULTILINE)
 
 class Refusal(Exception):
     """What was wrong, in one line that ends the program with exit code 2."""
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says in one line what is wrong with the arguments."""
+
+    def error(self, message):
+        raise Refusal(message)
 
 
 def table(name):
@@ -67,6 +75,37 @@ def is_prediction(name):
 def path_of(name, folder):
     """The learner's file, as a path from the root."""
     return os.path.join(folder, f"step{name}" + (".txt" if is_prediction(name) else ".cu"))
+
+
+def text_of(path):
+    """The text of a learner's file, whatever editor wrote it."""
+    with open(os.path.join(ROOT, path), encoding="utf-8-sig", errors="replace") as file:
+        return file.read()
+
+
+def from_root(path):
+    """A path as it is told: from the root where it is below."""
+    return str(path).removeprefix(ROOT + os.sep)
+
+
+def make_folder(path):
+    try:
+        os.makedirs(path, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise Refusal(f"{from_root(path)} cannot be made: there is a file of that name") from None
+
+
+def write_file(path, text, mode=0o666):
+    """All of it or nothing, on a full disk, too: a reader never sees a half of it."""
+    part = path + ".part"
+    try:
+        with open(part, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(text)
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.lexists(part):
+            os.unlink(part)
+        raise Refusal(f"{from_root(path)}: {error.strerror}") from None
 
 
 def regions(text):
@@ -142,10 +181,18 @@ def reached(step):
     return {row["name"]: row["value"] for row in rows if row["step"] == step}
 
 
-def run(main):
-    """Runs main(arguments) as a program: exit code 2 and one line where it refuses."""
+def run(main, interrupted="interrupted"):
+    """Runs main(arguments) as a program. Where it refuses, or a file cannot be read or written, one line and
+    exit code 2; after Ctrl-C the words and exit code 130."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show stops nothing
     try:
         tool.run(main, sys.argv[1:])
     except Refusal as refusal:
-        print(f"{os.path.basename(sys.argv[0])}: {refusal}", file=sys.stderr)
-        sys.exit(2)
+        problem, status = refusal, 2
+    except OSError as error:
+        problem, status = f"{from_root(error.filename or 'a file')}: {error.strerror}", 2
+    except KeyboardInterrupt:
+        problem, status = interrupted, 130
+    print(f"{os.path.basename(sys.argv[0])}: {problem}", file=sys.stderr)
+    sys.exit(status)

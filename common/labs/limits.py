@@ -26,12 +26,16 @@ class Stopped(Exception):
 
 
 def _limit(limits):
+    """No higher than what the caller's own limits allow: a machine of a school may have some."""
     for what, most in (
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_CORE, 0),
     ):
+        allowed = resource.getrlimit(what)[1]
+        if allowed != resource.RLIM_INFINITY and (most == resource.RLIM_INFINITY or most > allowed):
+            most = allowed
         resource.setrlimit(what, (most, most))
 
 

@@ -28,7 +28,7 @@ def file_name(student):
     return name
 
 
-def _read(path):
+def read(path):
     """The content of a regular file: (content, problem). No link is followed, no pipe waited for."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -66,10 +66,10 @@ def _submission(folder, name, wanted):
         chosen, problem = _choose(path, wanted)
         if problem:
             return Submission(name, name, problem=problem)
-        return Submission(name, os.path.join(name, chosen), *_read(os.path.join(path, chosen)))
+        return Submission(name, os.path.join(name, chosen), *read(os.path.join(path, chosen)))
     if not name.endswith(suffix):
         return Submission(name, name, problem=f"neither a {suffix} file nor a folder")
-    return Submission(name[: -len(suffix)], name, *_read(path))
+    return Submission(name[: -len(suffix)], name, *read(path))
 
 
 def find(folder, lab):
@@ -81,6 +81,6 @@ def find(folder, lab):
             continue
         one = _submission(folder, name, wanted)
         if one.student in found:
-            one = Submission(name, one.file, problem=f"{found[one.student].file} is of the same student")
+            one = Submission(name, one.file, problem=f"{shown(found[one.student].file)} is of the same student")
         found[one.student] = one
     return [found[student] for student in sorted(found)]
