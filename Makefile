@@ -72,7 +72,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make sanitize07   compute-sanitizer: memcheck, racecheck, initcheck, synccheck
 ##   make tune         what sgemm() chooses from, measured into build/tune/table.tsv (TUNE=build/tune)
 ##   make bench        every step and cuBLAS at SIZES="256 ... 12288", into build/bench/bench.csv
-##   make sweep        steps 10, 07, 08, 09 and cuBLAS (SWEPT="10 14") at SWEEP=1024:12800:128
+##   make sweep        steps 18, 07, 08, 09 and cuBLAS (SWEPT="18 14") at SWEEP=1024:12800:128
 ##                       both go on where they were interrupted; CLOCKS=locked if you have locked them
 ##   make gpu          verify, sanitize, profile and benchmark every step, into OUT=build/gpu
 ##
@@ -291,11 +291,13 @@ $(SASS): sass%: $$(call object_of,%)
 	$(call want_kernel,$*)
 	@CUOBJDUMP='$(CUOBJDUMP)' tests/sass.sh $< '$(TOOLKIT)/bin'
 
+# From 8.0 to 9.0 the PTX of a step is the same but for its target: one pass of the compiler serves all.
+ptx_for = $(if $(filter 8% 90,$1),80,$1)
 build/matrix/%.log: steps/%.cu build/nvcc-flags
 	$(call say,MATRIX,$*)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -fatbin -Xptxas -v -MMD -MP -MF $(@:.log=.d) -MT $@ $< -o $(@:.log=.fatbin) \
 		$(foreach a,$(KNOWN),$(if $(shell [ $a -ge $(or $(call minimum_of,$<),0) ] && echo yes), \
-		-gencode arch=compute_$a$(comma)code=sm_$a)) 2>$@ || { cat $@ >&2; exit 1; }
+		-gencode arch=compute_$(call ptx_for,$a)$(comma)code=sm_$a)) 2>$@ || { cat $@ >&2; exit 1; }
 
 matrix: $(MATRIX_LOGS)
 	@$(call need,python3,python3)
@@ -374,7 +376,7 @@ build/tests/mutants-debug: build/tests/mutants.o build/tests/fake_cuda.o \
 	$(Q)$(CC) -o $@ $^ -ldl -lpthread -lm
 
 test: $(PROGRAMS) $(UNIT_TESTS) $(MUTANTS) $(MATRIX_LOGS)
-	@prove --directives --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
+	@prove --directives --timer --jobs 2 $(wildcard tests/*.t) $(UNIT_TESTS)
 
 FORMATTED := $(wildcard common/*.[ch] common/*.cu common/basics/*.[ch] common/library/*.[ch] \
 	common/labs/*.[ch] common/emulator/*.[ch] common/emulator/*.inc docs/examples/*.c tests/*.[ch] tests/emulator/*.h tests/emulator/*.cu \

@@ -35,8 +35,10 @@ struct sgemm_handle;
 
 // Makes a handle for the current device and this stream (NULL: the default stream) and leaves it in
 // *handle, where it is NULL after any error. The caller owns it. A handle takes some kilobytes of
-// host memory and, as products ask for them, texture objects over A and B: at most
-// SGEMM_WORKSPACES products' at a time. It allocates no device memory.
+// host memory and, as products ask for them, texture objects over A and B, at most
+// SGEMM_WORKSPACES products' at a time, and in device memory workspaces for the tiles that blocks
+// share: 256, 128 and 64 KiB for each multiprocessor. A product that is the first to
+// need one waits for the device.
 enum sgemm_status sgemm_create(struct sgemm_handle **handle, cudaStream_t stream);
 
 // Waits for the products that use the handle's workspace, and frees everything. NULL is fine.

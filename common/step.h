@@ -72,10 +72,11 @@ struct step {
     // came from. Left out where the kernels say it all.
     void (*describe)(const struct sgemm *problem, char *text, size_t size);
 
-    // For sgemm(), which chooses among steps. Left out, both are false.
-    bool shares_tiles; // blocks share tiles: every multiprocessor has as much to do as any other
-    bool reusable;     // a workspace serves any problem, one after the other; false: only that of
-                       // the same matrices
+    // For sgemm(), which chooses among steps. Left out, a block computes whole tiles, and a
+    // workspace serves only a problem of the same matrices.
+    int sharing_blocks; // blocks on a multiprocessor among which tiles are cut into shares
+    int least_share;    // terms of k that a share has at least
+    bool reusable;      // a workspace serves any problem, one after the other
 };
 
 // The number of tile_m x tile_n tiles that cover C: 0 where m or n is 0.
@@ -85,7 +86,7 @@ static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int ti
 }
 
 extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09,
-    step10, step11, step14, step16;
+    step10, step11, step14, step16, step17, step18;
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@ docs/generate.py fills in."""
 import json
 import os
 import re
+import statistics
 import subprocess
 import tempfile
 import textwrap
@@ -484,6 +485,36 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
+def swept(step):
+    """The ratios to cuBLAS of a sweep: their geometric mean, the least, and where that is."""
+    records = sorted((int(row["m"]), row) for row in measured.table("sweep") if int(row["step"]) == int(step))
+    out = [row(["m = n = k", "sizes", "geometric mean of the ratios to cuBLAS", "the least", "TFLOP/s"]), "|---|--:|--:|--:|--:|"]
+    for least, most in ((0, 4096), (4096, 1 << 30)):
+        part = [(size, record) for size, record in records if least <= size < most]
+        ratios = {size: float(record["ratio"]) for size, record in part}
+        speeds = [float(record["step_tflops"]) for _, record in part]
+        worst = min(ratios, key=ratios.get)
+        out.append(row([f"{part[0][0]} to {part[-1][0]}", str(len(part)), f"{statistics.geometric_mean(ratios.values()):.3f}",
+                        f"{ratios[worst]:.3f} at {worst}", f"{min(speeds):.1f} to {max(speeds):.1f}"]))  # fmt: skip
+    return "\n".join(out)
+
+
+def choices():
+    """What make tune compared: the rate of each candidate, that of sgemm(), and what sgemm() ran."""
+    rows = [row for row in measured.table("tune") if row["kind"][0].isdigit()]
+    found = {(row["candidate"][:2], row["kind"]): row for row in rows}
+    names = sorted({name for name, _ in found if name.isdigit()})
+    out = [row(["m x n x k, TFLOP/s", *names, "sgemm()", "of the best", "runs"]), "|---|" + "--:|" * (len(names) + 2) + "---|"]
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        if not all((name, kind) in found for name in names):
+            continue
+        speeds = [float(found[name, kind]["step_tflops"]) for name in names]
+        chosen = found["sg", kind]
+        speed = float(chosen["step_tflops"])
+        out.append(row([kind, *(f"{each:.1f}" for each in speeds), f"{speed:.1f}", f"{100 * speed / max(speeds):.0f} %", chosen["runs"]]))
+    return "\n".join(out)
+
+
 BLOCKS = (
-    nav, excerpt, rates, gained, counters, loops, dispatched, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
+    nav, excerpt, rates, gained, swept, choices, counters, loops, dispatched, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
 )  # fmt: skip

@@ -47,6 +47,8 @@ IDEAS = {
     "11": "a ring of four pairs of tiles: copies have more than a round to arrive; no bounds in the loop",
     "14": "what would be the last round of tiles is cut along k: every SM gets an equal share",
     "16": "the same with tiles of 64x64, for a small C",
+    "17": "8x8 elements of C a thread in place of 8x4: fewer loads a product, for a narrow C and a long k",
+    "18": "`sgemm()` chooses among 14, 16 and 17, too: what counts there is the parts to add up",
 }
 
 

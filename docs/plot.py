@@ -42,7 +42,7 @@ COLOURS = {
 HUES = ["blue", "orange", "violet", "rose", "teal", "amber", "pink", "grey"]
 # What fits below a bar.
 SHORT = {1: "naive", 2: "tiling", 3: "transpose", 4: "2 buffers", 5: "fragments", 6: "store", 7: "PTX", 8: "textures",
-         9: "cp.async", 10: "dispatch", 11: "ring", 12: "registers", 13: "bulk", 14: "stream-K", 15: "tensor", 16: "64x64"}  # fmt: skip
+         9: "cp.async", 10: "dispatch", 11: "ring", 12: "registers", 13: "bulk", 14: "stream-K", 15: "tensor", 16: "64x64", 17: "8x8", 18: "final"}  # fmt: skip
 SHAPES = [5, 7, 9, 11, 13, 4, 6, 8, 10, 12]  # gnuplot's filled points, then its open ones
 
 

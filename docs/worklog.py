@@ -1,13 +1,15 @@
 """The tables of docs/worklog.md, from docs/results/nvidia-h200/worklog.csv: every attempt that was
-timed on the way to steps 11, 14 and 16, with what it was, one record a problem."""
+timed on the way to steps 11, 14, 16 and 17, with what it was, one record a problem."""
 
 import measured
 
 SHAPES = {
     "4224": (4224, 4096, 4096),
     "deep": (256, 256, 16384),
+    "n64": (8192, 64, 8192),
+    "m64": (64, 8192, 8192),
 }
-NAMES = {"4224": "4224x4096x4096", "deep": "256x256x16384"}
+NAMES = {name: "x".join(map(str, shape)) for name, shape in SHAPES.items()}
 
 
 def found(number, key, shape):
@@ -63,17 +65,25 @@ def stalls(*keys):
     return "\n".join(out)
 
 
+def cells_of(name, problem):
+    """TFLOP/s of a step and its ratio to cuBLAS, or nothing where it was not measured."""
+    try:
+        runs = measured.runs_of(measured.records(), name, *problem)
+    except measured.NotMeasured:
+        return ["", ""]
+    return [f"{measured.median(runs, 'step_tflops'):.1f}", f"{100 * measured.median(runs, 'ratio'):.0f} %"]
+
+
 def small(*names):
     """TFLOP/s of steps, and of cuBLAS beside them, where C or k is small."""
-    problems = [(n, n, n) for n in (256, 384, 512, 768, 1000, 1536)]
+    problems = [(n, n, n) for n in (256, 384, 512, 768, 1000, 1152, 1536)]
     problems += [(256, 256, 16384), (4096, 4096, 256), (8192, 64, 8192), (64, 8192, 8192), (4093, 4093, 4093)]
     head = " | ".join(f"step {name} | of cuBLAS" for name in names)
     out = [f"| m x n x k, TFLOP/s | {head} |", "|---|" + "--:|--:|" * len(names)]
     for problem in problems:
-        cells = []
-        for name in names:
-            runs = measured.runs_of(measured.records(), name, *problem)
-            cells += [f"{measured.median(runs, 'step_tflops'):.1f}", f"{100 * measured.median(runs, 'ratio'):.0f} %"]
+        cells = [cell for name in names for cell in cells_of(name, problem)]
+        if not any(cells):
+            continue
         out.append(f"| {'x'.join(map(str, problem))} | {' | '.join(cells)} |")
     return "\n".join(out)
 

@@ -53,20 +53,16 @@ static double most_tiles(int64_t tiles, int sms)
     return (double)((tiles + sms - 1) / sms);
 }
 
-// Microseconds. A tile takes as long as its k terms, and `overhead` more. Where blocks share tiles,
-// so that no SM has more to do than another, to put tiles together takes one `overhead` more.
+// Microseconds. A tile takes as long as its k terms, and `overhead` more.
 static double estimate(const struct candidate *candidate, const struct sgemm *problem, int sms)
 {
     const struct step *step = candidate->step;
     const struct speed *speed = &candidate->speed;
     const int64_t tiles = tile_count(problem, step->tile_m, step->tile_n);
-    const bool shared = step->shares_tiles && tiles % sms != 0;
-    const double share = shared ? (double)tiles / sms : most_tiles(tiles, sms);
-    const double terms = share * (double)(problem->k + speed->overhead);
-    const double more = shared ? (double)speed->overhead : 0;
+    const double terms = most_tiles(tiles, sms) * (double)(problem->k + speed->overhead);
     const int64_t rate = tiles <= sms ? speed->alone : speed->full;
 
-    return 2.0 * step->tile_m * step->tile_n * (terms + more) / (double)rate;
+    return 2.0 * step->tile_m * step->tile_n * terms / (double)rate;
 }
 // [/estimate]
 

@@ -99,7 +99,7 @@ static __device__ void store4(float *c, float alpha, const float sum[4], float b
         float4 v = make_float4(sum[0], sum[1], sum[2], sum[3]);
         // Copies that the compiler cannot see through. Without them it keeps the sums where this
         // store will need them, in groups of four registers, all through the loop: an FFMA then
-        // takes 1.8 cycles for its operands, with them 1.2 (see chapter 12).
+        // takes 1.8 cycles for its operands, with them 1.2 (docs/register-banks.md).
         asm volatile("" : "+f"(v.x), "+f"(v.y), "+f"(v.z), "+f"(v.w));
         *(float4 *)c = make_float4(alpha * v.x + beta * old.x, alpha * v.y + beta * old.y,
                                    alpha * v.z + beta * old.z, alpha * v.w + beta * old.w);
@@ -526,6 +526,7 @@ const struct step step14 = {
     .prepare = prepare,
     .launch = launch,
     .release = release,
-    .shares_tiles = true,
+    .sharing_blocks = BLOCKS_AN_SM,
+    .least_share = FEW_STEPS * TILE_K,
     .reusable = true,
 };

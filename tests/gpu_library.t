@@ -3,7 +3,7 @@
 
 import tap
 
-if "emulated" in tap.run(["./step10", "--list"]).stdout:
+if "emulated" in tap.run(["./step18", "--list"]).stdout:
     tap.skip_all("the library on a GPU: no CUDA device (library.t runs it on the emulator)")
 
 for command in (

@@ -1,10 +1,15 @@
 """The Test Anything Protocol, which prove reads: one line a test."""
 
 import os
+import signal
 import subprocess
 import sys
 
 import steps
+
+# A shell starts what it leaves in the background with Ctrl-C ignored, and a program that is tested would
+# inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _count = 0
 _failures = 0

@@ -1,4 +1,4 @@
-// What is behind sgemm(): the handle, and the candidates that steps/10_dispatch.cu chooses from.
+// What is behind sgemm(): the handle, and the candidates that steps 10 and 18 choose from.
 #ifndef HANDLE_H
 #define HANDLE_H
 
@@ -17,6 +17,7 @@ struct speed {
     int64_t alone;    // MFLOP/s of an SM that has one of its blocks
     int64_t full;     // MFLOP/s of an SM that has as many as fit
     int64_t overhead; // what a tile takes before and after its loop, in terms of the loop
+    int64_t part;     // what adding up a part of a tile takes, in terms; 0: tiles are not cut
 };
 
 // A kernel that sgemm() may choose: that which a step has for matrices of these alignments.

@@ -1,6 +1,6 @@
 # sgemm() as a library, the examples that use it, and its tests. Included by the Makefile.
 
-DISPATCH := 10
+DISPATCH := 18
 
 # One object, in which only the names of sgemm.h are seen from outside.
 .PHONY: libsgemm

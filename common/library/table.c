@@ -5,7 +5,9 @@
 //
 // and then, in any order, a line for each candidate that the device can run (see struct candidate):
 //
-//     STEP  ALIGNMENT_OF_A  OF_B  OF_C  ALONE  FULL  OVERHEAD
+//     STEP  ALIGNMENT_OF_A  OF_B  OF_C  ALONE  FULL  OVERHEAD  PART
+//
+// Lines of candidates that this sgemm() does not have are of no concern: step 10 has fewer than 18.
 #include "handle.h"
 
 #include <errno.h>
@@ -85,32 +87,29 @@ static int find_candidate(const struct reading *reading, const int64_t *line)
 static enum sgemm_status read_candidate_line(struct reading *reading, const char *text)
 {
     struct sgemm_handle *handle = reading->handle;
-    int64_t line[7];
+    int64_t line[8];
     int i;
 
-    if (!read_numbers(text, 7, line))
+    if (!read_numbers(text, 8, line))
         return report(
             handle, SGEMM_BAD_TABLE,
-            "%s:%d: a line is seven whole numbers: step, alignments of A, B and C, alone, "
-            "full, overhead",
+            "%s:%d: a line is eight whole numbers: step, alignments of A, B and C, alone, "
+            "full, overhead, part",
             reading->path, reading->line);
     if (line[4] < 1 || line[4] > MOST_MFLOPS || line[5] < 1 || line[5] > MOST_MFLOPS ||
-        line[6] < 0 || line[6] > MOST_TERMS)
+        line[6] < 0 || line[6] > MOST_TERMS || line[7] < 0 || line[7] > MOST_TERMS)
         return report(handle, SGEMM_BAD_TABLE,
-                      "%s:%d: alone and full are 1 to %d MFLOP/s, overhead is 0 to %d terms",
+                      "%s:%d: alone and full are 1 to %d MFLOP/s, overhead and part 0 to %d terms",
                       reading->path, reading->line, MOST_MFLOPS, MOST_TERMS);
     i = find_candidate(reading, line);
     if (i == handle->candidate_count)
-        return report(handle, SGEMM_BAD_TABLE,
-                      "%s:%d: sgemm() has no step %" PRId64 " with alignments %" PRId64 ", %" PRId64
-                      ", %" PRId64 ": is the table of another version?",
-                      reading->path, reading->line, line[0], line[1], line[2], line[3]);
+        return SGEMM_OK;
     if (reading->seen[i])
         return report(handle, SGEMM_BAD_TABLE,
                       "%s:%d: step %" PRId64 " with these alignments for the second time",
                       reading->path, reading->line, line[0]);
     reading->seen[i] = true;
-    reading->candidates[i].speed = (struct speed){line[4], line[5], line[6]};
+    reading->candidates[i].speed = (struct speed){line[4], line[5], line[6], line[7]};
     return SGEMM_OK;
 }
 
