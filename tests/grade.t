@@ -272,6 +272,14 @@ DISHONEST = {
     "unique-prctl": (
         topped('asm(".globl prctl\\n.type prctl, @gnu_unique_object\\nprctl: ret");\n'), 0, "defines prctl",
     ),
+    "one-of-many": (
+        topped('asm(".altmacro\\n.macro many\\n.set ' + "a" * 220 + '\\\\@, 0\\n.endm\\n.rept 6000\\nmany\\n.endr\\n"\n'
+               '    ".globl prctl\\nprctl: ret");\n'), 0, "too many names",
+    ),
+    "many-words": (topped(f'#define WORDS "{"x" * 1000}"\n' + "#pragma message(WORDS)\n" * 1200), 0, "more to say"),
+    "own-relocation": (
+        topped('asm(".pushsection .rela.ifunc, \\"a\\"\\n.quad 0, 37, 0\\n.popsection");\n'), 0, "a section .rela.ifunc",
+    ),
     "weak-object": (
         topped('asm(".weak system\\n.type system, @object\\n.quad system");\n'), 0, "wants system",
     ),

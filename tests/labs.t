@@ -281,6 +281,10 @@ def check_bad_input():
     for arguments in (["start", "03", *inside], ["hint", "03", *inside], ["start", "--bogus"], ["begin", "03"], ["start", "99"], ["hint", "7"], ["solution", "01-hunts"], ["solution", "09-predict"], ["hint", "03-predict"]):
         result = lab(*arguments)
         tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1, " ".join(arguments), result.stderr)
+    os.mkfifo(full(FOLDER + "/step07.cu.fifo"))
+    os.replace(full(FOLDER + "/step07.cu.fifo"), full(FOLDER + "/step07.cu"))
+    for result in (judge("07"), lab("start", "07"), lab("solution", "07")):
+        tap.ok(result.returncode == 2 and "no regular file" in result.stderr, "a pipe", result.stderr)
     result = judge("04", FOLDER + "/empty")
     tap.ok(result.returncode == 2 and "make lab04 writes it" in result.stderr, "nothing to judge", result.stderr)
     write(FOLDER + "/step01-predict.txt", "three sectors\n")

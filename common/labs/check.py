@@ -371,7 +371,7 @@ def rate_on_gpu(name, program, folder):
 def first_errors(said):
     """Of what make said: the lines with an error, or where there is none the last."""
     lines = said.splitlines() or ["make ended without a word"]
-    wrong = re.compile(r"\berror\b|undefined reference|No space left", re.I)
+    wrong = re.compile(r"\berror\b|undefined reference|relocation truncated|No space left", re.I)
     errors = [line for line in lines if wrong.search(line) and not line.startswith("make")]
     return (errors or lines[-1:])[:SHOWN]
 
@@ -487,6 +487,7 @@ def main(arguments):
     path = labs.path_of(name, given.folder)
     if not os.path.exists(os.path.join(labs.ROOT, path)):
         raise labs.Refusal(f"{path} is not there: make lab{name} writes it")
+    labs.text_of(path)
     print(path, flush=True)
     return (check_predictions if labs.is_prediction(name) else check_program)(name, given.folder)
 

@@ -34,6 +34,13 @@ import submissions
 RESULTS = "results"
 COMPILING = limits.Limits(60, 240, 32 << 20, 4 << 30)
 OBJECT_NAMES = re.compile(r"^(\S+) ([A-Za-z])", re.MULTILINE)  # of nm -P
+OBJECT_SECTIONS = re.compile(r"^ *\d+ (\S+)", re.MULTILINE)  # of objdump -h
+# Those that compilers write. Others the linker may take for its own: one named .rela.ifunc has functions called
+# before the process is shut in.
+PLAIN_SECTION = re.compile(
+    r"\.(?:text|data|bss|rodata|init_array|fini_array|eh_frame|comment|note|group|nv_fatbin|nvFatBinSegment|"
+    r"llvm_addrsig)(?:\..*)?|\.debug_.*|__nv_module_id"
+)
 # What a submission's host code may call beside the part of the CUDA runtime that guest.c has.
 HARMLESS = set(
     "atexit calloc malloc free memcpy memmove memset memcmp strlen stdout stderr __stack_chk_fail "
@@ -127,15 +134,28 @@ def header_folders():
 
 
 def check_includes(text, folders):
+    if limits.is_cut(text):
+        raise Refused("the compiler has more to say of it than anybody can read")
     if not all(path.startswith(folders) for path in included(text)):
         raise Refused("it includes a file that is neither the course's nor the toolkit's")
 
 
+def listed(pattern, tool, folder):
+    """What a tool lists of an object file: all of it, or nothing."""
+    outcome = limits.run(tool, folder, environment(folder), COMPILING)
+    if outcome.status != 0 or limits.is_cut(outcome.out):
+        raise Refused("it does not compile to an object file, or to one with too many names")
+    return pattern.findall(outcome.out)
+
+
 def symbols(path, folder):
-    outcome = limits.run(["nm", "-P", path], folder, environment(folder), COMPILING)
-    if outcome.status != 0:
-        raise Refused("it does not compile to an object file")
-    return OBJECT_NAMES.findall(outcome.out)
+    return listed(OBJECT_NAMES, ["nm", "-P", path], folder)
+
+
+def check_sections(path, folder):
+    for name in listed(OBJECT_SECTIONS, ["objdump", "-h", path], folder):
+        if not PLAIN_SECTION.fullmatch(name):
+            raise Refused(f"it has a section {name[:40]}, which is the linker's business")
 
 
 def check_object(path, folder, step, offered):
@@ -211,6 +231,7 @@ class Grader:
         if outcome.status != 0:
             raise Refused(errors_of(outcome.out + outcome.err, os.path.basename(source)))
         check_object(goal, folder, self.step, self.offered)
+        check_sections(goal, folder)
         check_bytes(goal, self.secret)
         guest = os.path.join(folder, "guest")
         link = [*shlex.split(os.environ["LINK"]), "-o", guest, *map(built, self.tools[1:]), goal]

@@ -79,7 +79,10 @@ def path_of(name, folder):
 
 def text_of(path):
     """The text of a learner's file, whatever editor wrote it."""
-    with open(os.path.join(ROOT, path), encoding="utf-8-sig", errors="replace") as file:
+    full = os.path.join(ROOT, path)
+    if os.path.exists(full) and not os.path.isfile(full):
+        raise Refusal(f"{from_root(path)} is no regular file")
+    with open(full, encoding="utf-8-sig", errors="replace") as file:
         return file.read()
 
 

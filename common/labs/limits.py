@@ -75,6 +75,11 @@ def stop():
             _end(process)
 
 
+def is_cut(text):
+    """Whether a program may have printed more than what is left of it."""
+    return len(text.encode()) >= SHOWN_BYTES
+
+
 def _read(file):
     file.seek(0)
     return file.read(SHOWN_BYTES).decode(errors="replace")
