@@ -52,7 +52,7 @@ want_kernel = $(if $(choices_of),$(error $@: step $1 has no kernel of its own: i
 ##   make diffs        changed lines of code of every step, against its budget
 ##   make ptx07        the kernel as PTX, beside its source lines
 ##   make sass07       the kernel as the machine instructions of the GPU
-##   make loops        the instructions of each main loop, counted
+##   make loops        the instructions of each main loop, counted (a minute, at first)
 ##   make banks07      what its main loop asks of the register banks (LOOP_ARCH=86; make banks: all)
 ##   make tries        the mistakes and experiments of the chapters, a target each
 ##   make matrix       every step for every architecture: registers and spills

@@ -26,7 +26,7 @@ struct device {
 // What the runtime says of one kernel of a step on this device.
 struct kernel_facts {
     const char *path;      // as in struct step_kernel
-    int registers;         // per thread
+    int registers;         // per thread; 0 without machine code, as the emulator may have it
     int64_t shared_bytes;  // static, per block
     int64_t spilled_bytes; // local memory per thread: spills and what cannot be in registers
     int blocks_per_sm;

@@ -126,13 +126,13 @@ static void add_device(struct fields *fields, const struct device *device)
 // Of no kernel there is nothing to know: one that a step chooses has a program of its own.
 static void add_kernel(struct fields *fields, const struct kernel_facts *kernel)
 {
-    const bool known = kernel->path != NULL;
+    const bool known = kernel->path != NULL, assembled = known && kernel->registers > 0;
 
-    add_real(fields, "registers", known ? (double)kernel->registers : NAN);
+    add_real(fields, "registers", assembled ? (double)kernel->registers : NAN);
     add_real(fields, "shared_bytes", known ? (double)kernel->shared_bytes : NAN);
-    add_real(fields, "spilled_bytes", known ? (double)kernel->spilled_bytes : NAN);
-    add_real(fields, "blocks_per_sm", known ? (double)kernel->blocks_per_sm : NAN);
-    add_real(fields, "occupancy_percent", known ? kernel->occupancy_percent : NAN);
+    add_real(fields, "spilled_bytes", assembled ? (double)kernel->spilled_bytes : NAN);
+    add_real(fields, "blocks_per_sm", assembled ? (double)kernel->blocks_per_sm : NAN);
+    add_real(fields, "occupancy_percent", assembled ? kernel->occupancy_percent : NAN);
 }
 
 static void add_problem(struct fields *fields, const struct options *options,

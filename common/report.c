@@ -48,11 +48,17 @@ static void print_step(const struct step *step)
 
 static void print_kernel(const struct kernel_facts *kernel)
 {
-    printf("kernel   %d registers, %.1f KiB shared, %" PRId64
-           " B spilled, %d blocks/SM (%.0f %% occupancy)%s%s\n",
-           kernel->registers, (double)kernel->shared_bytes / 1024, kernel->spilled_bytes,
-           kernel->blocks_per_sm, kernel->occupancy_percent, kernel->path[0] != '\0' ? ", " : "",
-           kernel->path);
+    const double kibibytes = (double)kernel->shared_bytes / 1024;
+
+    if (kernel->registers == 0)
+        printf("kernel   %.1f KiB shared; no machine code: registers and occupancy not known",
+               kibibytes);
+    else
+        printf("kernel   %d registers, %.1f KiB shared, %" PRId64
+               " B spilled, %d blocks/SM (%.0f %% occupancy)",
+               kernel->registers, kibibytes, kernel->spilled_bytes, kernel->blocks_per_sm,
+               kernel->occupancy_percent);
+    printf("%s%s\n", kernel->path[0] != '\0' ? ", " : "", kernel->path);
 }
 
 static void print_kernels_without_device(const struct step *step)

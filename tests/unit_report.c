@@ -33,8 +33,9 @@ static const struct setting setting = {
                  .registers = 126,
                  .shared_bytes = 24576,
                  .blocks_per_sm = 2,
-                 .occupancy_percent = 25}},
-    .kernel_count = 1,
+                 .occupancy_percent = 25},
+                {.path = "PTX only", .shared_bytes = 24832}},
+    .kernel_count = 2,
 };
 
 static struct record measured(int64_t size, double milliseconds)
@@ -110,6 +111,7 @@ static void check_table(void)
         "step 07  inline PTX             128x128x8 tile, 256 threads, docs/07-inline-ptx.md\n",
         ", sm_90, 132 SMs, driver 580.159, CUDA ",
         "kernel   126 registers, 24.0 KiB shared, 0 B spilled, 2 blocks/SM (25 % occupancy)\n",
+        "kernel   24.2 KiB shared; no machine code: registers and occupancy not known, PTX only\n",
         "      m       n       k  verify        TFLOP/s   cuBLAS   ratio  median ms    ±%  SM "
         "MHz\n",
         "   4096    4096    4096  exact           45.41    45.41   1.000     3.0266   1.0       "
@@ -154,6 +156,7 @@ static void check_records(void)
     take_text(json_path, text);
     ok(strstr(text, "\"device\": \"GPU \\\"X\\\", 80\\\\90\"") != NULL, "JSON escapes quotes");
     ok(strstr(text, "\"sm_clock_mhz\": null") != NULL, "what is not known is null in JSON");
+    ok(strstr(text, "\"registers\": null") != NULL, "nor are registers without machine code");
     ok(strstr(text, "\"l2_flushed\": true") != NULL, "true is true");
     ok(strstr(text, "\"complete\":  true\n}\n") != NULL, "JSON ends");
 }
