@@ -98,6 +98,7 @@ bool judge_result(struct bench *bench, enum pass pass, const struct product *pro
     struct verdict verdict = start_verdict(pass, step->tile_m, step->tile_n, product->C->cols);
     bool right;
 
+    verdict.infinities_lost = step->arithmetic != NULL;
     judge_input(bench, &verdict, product->A);
     judge_input(bench, &verdict, product->B);
     if (!wants_reference(pass, product)) {

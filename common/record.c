@@ -108,6 +108,7 @@ static void add_step(struct fields *fields, const struct step *step)
     add_integer(fields, "tile_n", step->tile_n);
     add_integer(fields, "tile_k", step->tile_k);
     add_integer(fields, "threads", step->threads);
+    add_text(fields, "arithmetic", step->arithmetic != NULL ? step->arithmetic : "float32");
 }
 
 static void add_device(struct fields *fields, const struct device *device)

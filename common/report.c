@@ -44,6 +44,9 @@ static void print_step(const struct step *step)
         printf("%s, %d threads, %s\n", tile, step->threads, chapter);
     else
         printf("no kernel of its own, %s\n", chapter);
+    if (step->arithmetic != NULL)
+        printf("computes %s, not in float32: a ratio to cuBLAS's float32 is not one of equals\n",
+               step->arithmetic);
 }
 
 static void print_kernel(const struct kernel_facts *kernel)

@@ -56,6 +56,10 @@ struct step {
     int tile_m, tile_n, tile_k, threads;
     int dynamic_shared; // bytes of shared memory that a launch asks for, beside what is declared
 
+    // What it computes with, where that is not float32: "3xTF32". Its errors have to be as small, but
+    // infinities, and what they turn into, may be NaN. NULL otherwise.
+    const char *arithmetic;
+
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do
     struct step_kernel kernels[STEP_KERNELS];
 
@@ -86,7 +90,7 @@ static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int ti
 }
 
 extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09,
-    step10, step11, step14, step16, step17, step18;
+    step10, step11, step14, step15, step16, step17, step18;
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,9 @@ double rounding_tolerance(float alpha, float magnitude, float beta, float c);
 // NaN agrees with NaN alone, an infinity with itself; other numbers within the tolerance.
 bool values_agree(float got, float want, double tolerance);
 
+// Whether a NaN stands for an infinity, as it may where a step does not compute in float32.
+bool lost_infinity(float got, float want);
+
 enum {
     TILES_NAMED = 4 // of the tiles with wrong elements, the first few
 };
@@ -41,6 +44,7 @@ enum {
 // What a comparison has found. Start from start_verdict().
 struct verdict {
     enum pass pass;
+    bool infinities_lost; // may be: a NaN in its place is not wrong
     int tile_m, tile_n;
     int64_t wrong; // elements
     struct position first;

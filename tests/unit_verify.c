@@ -148,6 +148,9 @@ static void check_values(void)
     ok(!values_agree(NAN, 1, INFINITY) && !values_agree(1, NAN, INFINITY) &&
            values_agree(NAN, NAN, 0),
        "NaN agrees with NaN alone");
+    ok(lost_infinity(NAN, -INFINITY) && !lost_infinity(NAN, 1) && !lost_infinity(1, INFINITY) &&
+           !lost_infinity(INFINITY, NAN),
+       "a NaN may stand for an infinity, and for nothing else");
     ok(values_agree(INFINITY, INFINITY, 0) && !values_agree(-INFINITY, INFINITY, INFINITY) &&
            !values_agree(INFINITY, 1, 1e30) && !values_agree(FLT_MAX, INFINITY, INFINITY),
        "an infinity agrees with itself alone");

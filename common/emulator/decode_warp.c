@@ -1,6 +1,7 @@
 // Instructions of a whole warp: shuffles, votes, matches and reductions.
 #include "collectives.h"
 #include "decoder.h"
+#include "tensor.h"
 
 // One of them, as the text up to its type says.
 static const struct collective {
@@ -93,8 +94,53 @@ static bool decode_collective(struct decoder *decoder, const struct collective *
     return true;
 }
 
+// {r0, r1, ...}, `count` registers.
+static bool read_registers(struct decoder *decoder, const struct operand *vector, int count,
+                           bool written, int regs[])
+{
+    if (vector->kind != OPERAND_VECTOR || vector->count != count)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!(written ? destination(decoder, &vector->elements[i], CLASS_32, &regs[i])
+                      : source(decoder, &vector->elements[i], CLASS_32, &regs[i])))
+            return false;
+    return true;
+}
+
+static struct draft *draft_to_run(struct decoder *decoder, operation *run, const int s[], int count)
+{
+    struct draft *draft = new_draft(decoder);
+    draft->run = run;
+    for (int i = 0; i < count; i++)
+        draft->s[i] = s[i];
+    return draft;
+}
+
+static bool decode_tensor(struct decoder *decoder, const struct statement *statement)
+{
+    static const struct operand all = {.kind = OPERAND_INTEGER, .value = 0xffffffff};
+    const struct operand *operands = statement->operands;
+    int d[4], a[TENSOR_A + 1], b[TENSOR_B], c[4];
+    if (!text_is(statement->opcode, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") ||
+        statement->count != 4 || statement->guard >= 0 ||
+        !read_registers(decoder, &operands[0], 4, true, d) ||
+        !read_registers(decoder, &operands[1], TENSOR_A, false, a) ||
+        !read_registers(decoder, &operands[2], TENSOR_B, false, b) ||
+        !read_registers(decoder, &operands[3], 4, false, c) ||
+        !source(decoder, &all, CLASS_32, &a[TENSOR_A]))
+        return false;
+    draft_to_run(decoder, take_a, a, TENSOR_A + 1)->flow = FLOW_TOGETHER;
+    draft_to_run(decoder, take_b, b, TENSOR_B);
+    struct draft *draft = draft_to_run(decoder, multiply_matrices, c, 4);
+    for (int i = 0; i < 4; i++)
+        draft->d[i] = d[i];
+    return true;
+}
+
 bool decode_warp(struct decoder *decoder, const struct statement *statement)
 {
+    if (decode_tensor(decoder, statement))
+        return true;
     const struct collective *how = find_collective(statement->opcode);
     if (how != NULL)
         return decode_collective(decoder, how, statement);

@@ -35,7 +35,7 @@ static const char *called_function(const struct statement *statement)
 
 static const char *why_unknown(const struct statement *statement)
 {
-    static const char *const tensor[] = {"wmma.", "mma.", "wgmma.", "tcgen05.", "ldmatrix."};
+    static const char *const tensor[] = {"wmma.", "mma.", "wgmma.", "tcgen05."};
     const char *const function = called_function(statement);
     if (function != NULL && (strcmp(function, "malloc") == 0 || strcmp(function, "free") == 0))
         return "kernels cannot allocate memory here (malloc, free, new, delete): use cudaMalloc "
@@ -44,7 +44,8 @@ static const char *why_unknown(const struct statement *statement)
         return "the emulator does not offer this function to kernels";
     for (size_t i = 0; i < sizeof tensor / sizeof *tensor; i++)
         if (text_starts(statement->opcode, tensor[i]))
-            return "the emulator has no tensor cores (wmma, mma)";
+            return "of the tensor cores the emulator has only mma of TF32, m16n8k8, without a "
+                   "guard";
     return "the emulator cannot carry out this one";
 }
 

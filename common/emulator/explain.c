@@ -115,8 +115,9 @@ static void print_instructions(FILE *out, const struct tally *tally)
             percent(tally->work[WORK_FFMA], tally->executed));
     fprintf(out, "%15s", "");
     for (enum work work = WORK_FFMA + 1; work < WORKS; work++)
-        fprintf(out, "%s %.1f %% %s", work > WORK_FFMA + 1 ? "," : "",
-                percent(tally->work[work], tally->executed), work_name(work));
+        if (work != WORK_TENSOR || tally->work[work] > 0)
+            fprintf(out, "%s %.1f %% %s", work > WORK_FFMA + 1 ? "," : "",
+                    percent(tally->work[work], tally->executed), work_name(work));
     fprintf(out,
             "\n  divergence    %" PRIu64 " of %" PRIu64
             " branches parted a warp, %.1f %% of lanes idle\n",

@@ -39,7 +39,8 @@ static bool is_integer(struct text opcode)
 
 const char *work_name(enum work work)
 {
-    static const char *const names[] = {"FFMA", "shared", "global", "integer", "control", "other"};
+    static const char *const names[] = {"FFMA",    "shared", "global", "integer",
+                                        "control", "tensor", "other"};
     return names[work];
 }
 
@@ -58,6 +59,8 @@ static enum work work_of(const struct detail *detail)
     const struct text opcode = detail->statement->opcode;
     if (starts_with_any(opcode, control))
         return WORK_CONTROL;
+    if (starts_with(opcode, "mma."))
+        return WORK_TENSOR;
     if (starts_with(opcode, "fma.") || starts_with(opcode, "mad."))
         return text_is(last_modifier(opcode), "f32") ? WORK_FFMA
                : is_integer(opcode)                  ? WORK_INTEGER

@@ -217,6 +217,7 @@ struct warp {
     uint64_t local_bytes;         // that each lane has room for
     struct copy_queue *copies;    // cp.async: what has been asked for and not waited for
     struct lane_order *order;     // LANES; NULL where nobody needs it
+    uint32_t tensor_a[4][LANES], tensor_b[2][LANES]; // operands of tensor cores, on their way
 };
 
 struct position {
