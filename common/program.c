@@ -38,7 +38,7 @@ static bool multiplies(const struct shape *shape, float alpha)
     return alpha != 0 && shape->m > 0 && shape->n > 0 && shape->k > 0;
 }
 
-// A rate that the device's arithmetic cannot reach is no rate: the clock or the device is wrong.
+// A rate that the device's float32 units cannot reach is no rate: the clock or the device is wrong.
 static bool is_possible(const struct setting *setting, const struct record *record)
 {
     static const char *const names[] = {"step", "cuBLAS"};
@@ -48,6 +48,8 @@ static bool is_possible(const struct setting *setting, const struct record *reco
     for (who = STEP_SIDE; who < SIDES; who++) {
         const double tflops = record_tflops(setting, record, who);
 
+        if (who == STEP_SIDE && setting->step->arithmetic != NULL)
+            continue; // it computes elsewhere
         if (!(ceiling > 0) || tflops <= ceiling)
             continue; // there are devices that do not tell their clock
         complain("measuring error at m=%" PRId64 " n=%" PRId64 " k=%" PRId64

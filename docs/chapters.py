@@ -73,6 +73,9 @@ METRICS = {
     "wait_barrier": ("warps waiting at a barrier", "for each instruction issued", stalled("barrier"), 2),
     "wait_dispatch": ("warps waiting for the dispatch of an instruction", "for each instruction issued", stalled("dispatch_stall"), 2),
     "wait_pipe": ("warps waiting for the FMA pipe", "for each instruction issued", stalled("math_pipe_throttle"), 2),
+    "tensor": ("tensor cores busy", "%", of_peak("sm__pipe_tensor_op_hmma_cycles_active"), 0),
+    "wait_math": ("warps waiting for the pipe that their instruction needs", "for each instruction issued", stalled("math_pipe_throttle"), 2),
+    "wait_fixed": ("warps waiting for the end of an instruction of fixed length", "for each instruction issued", stalled("wait"), 2),
     "ready": ("warps that are ready while another issues", "for each instruction issued", stalled("not_selected"), 2),
 }  # fmt: skip
 
@@ -515,6 +518,27 @@ def choices():
     return "\n".join(out)
 
 
+def three_tf32():
+    """Step 15 beside step 14 and cuBLAS, which compute in float32."""
+    out = [row(["TFLOP/s", "step 15, 3xTF32", "step 14, float32", "cuBLAS, float32", "3xTF32 is faster than cuBLAS's float32 by"]), "|---|--:|--:|--:|--:|"]
+    for size in (1024, 2048, 4096, 8192, 12288):
+        found = measured.runs_of(measured.table("three_tf32"), "15", size, size, size)
+        out.append(row([f"m = n = k = {size}", f"{measured.median(found, 'step_tflops'):.1f}", try_rate("14", str(size)),
+                        f"{measured.median(found, 'cublas_tflops'):.1f}", f"{100 * (measured.median(found, 'ratio') - 1):+.0f} %"]))  # fmt: skip
+    return "\n".join(out)
+
+
+def accuracy():
+    """Errors of step 15 and of cuBLAS against float64, the mean and the largest."""
+    found = {(record["inputs"], record["m"], record["k"], record["of"]): record for record in measured.table("accuracy")}
+    whose = list(dict.fromkeys(name for *_, name in found))
+    out = [row(["inputs", "m = n", "k", *(f"{name}: mean, largest" for name in whose)]), "|---|--:|--:|" + "--:|" * len(whose)]
+    for inputs, m, k in dict.fromkeys(key[:3] for key in found):
+        cells = [found[inputs, m, k, name] for name in whose]
+        out.append(row([inputs, m, k, *(f"{float(cell['mean_error']):.2f}, {float(cell['largest_error']):.1f}" for cell in cells)]))
+    return "\n".join(out)
+
+
 BLOCKS = (
-    nav, excerpt, rates, gained, swept, choices, counters, loops, dispatched, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
+    three_tf32, accuracy, nav, excerpt, rates, gained, swept, choices, counters, loops, dispatched, hunks, attempt, counted, draw, emulator, experiment, on_gpu, figure,
 )  # fmt: skip

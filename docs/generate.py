@@ -22,7 +22,7 @@ import diffs  # noqa: E402
 import instructions  # noqa: E402
 import steps  # noqa: E402
 import tool  # noqa: E402
-from measured import FOLDER, NotMeasured, measured, median, records, runs_of  # noqa: E402
+from measured import FOLDER, NotMeasured, measured, median, records, runs_of, table  # noqa: E402
 import topics  # noqa: E402
 import worklog  # noqa: E402
 
@@ -46,6 +46,7 @@ IDEAS = {
     "10": "`sgemm()` as BLAS has it: estimates which of 07, 08 and 09 is the quickest, and starts it",
     "11": "a ring of four pairs of tiles: copies have more than a round to arrive; no bounds in the loop",
     "14": "what would be the last round of tiles is cut along k: every SM gets an equal share",
+    "15": "tensor cores: each operand as two TF32 numbers, three products: as accurate as float32, but not float32",
     "16": "the same with tiles of 64x64, for a small C",
     "17": "8x8 elements of C a thread in place of 8x4: fewer loads a product, for a narrow C and a long k",
     "18": "`sgemm()` chooses among 14, 16 and 17, too: what counts there is the parts to add up",
@@ -75,11 +76,15 @@ def ladder():
         page = chapters.chapter_file(step)
         number = f"[{step}](docs/{page})" if chapters.has_page(page) else step
         head = f"| {number} [{steps.title(step)}](steps/{os.path.basename(path)}) | {IDEAS[step]} | {changed.get(step, '')}"
-        if step not in measured(rows):
+        other = steps.arithmetic(step) != "float32"
+        if step not in measured(rows) and not other:
             lines.append(f"{head} | | | | |")
             continue
-        runs = {size: runs_of(rows, step, size, size, size) for size in sizes}
+        runs = {size: runs_of(table("three_tf32") if other else rows, step, size, size, size) for size in sizes}
         rates = " | ".join(f"{median(runs[size], 'step_tflops'):.1f}" for size in sizes)
+        if other:  # no ratio: cuBLAS beside it computes in float32
+            lines.append(f"{head} | {rates} | {steps.arithmetic(step)} |")
+            continue
         lines.append(f"{head} | {rates} | {100 * median(runs[4096], 'ratio'):.0f} % |")
         for size in sizes:
             cublas[size] += runs[size]

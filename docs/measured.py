@@ -5,7 +5,8 @@ same columns and one more. counters.csv and variant_counters.csv have what the h
 m = n = k = 4096, step_counters.csv what it counted of shared memory at small sizes, loops.csv and
 banks.csv the instructions of each main loop and what they ask of the register banks (from the machine
 code, not from a run). bench.csv and sweep.csv, of make bench and make sweep, are for docs/plot.py, tune.csv
-and sweep.csv for chapter 18. docs/results/README.md has all of them.
+and sweep.csv for chapter 18. three_tf32.csv has the records of step 15, which does not compute in float32,
+accuracy.csv its errors. docs/results/README.md has all of them.
 """
 
 import csv

@@ -28,6 +28,12 @@ def title(step):
     return found[1]
 
 
+def arithmetic(step):
+    """What the step computes with, "3xTF32" or "float32"."""
+    found = re.search(r'\.arithmetic = "([^"]*)"', text(all_sources()[step]))
+    return found[1] if found else "float32"
+
+
 def text(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
