@@ -1,5 +1,5 @@
 """The tables of docs/worklog.md, from docs/results/nvidia-h200/worklog.csv: every attempt that was
-timed on the way to steps 11, 14, 16 and 17, with what it was, one record a problem."""
+timed on the way to steps 11 and 14 to 17, with what it was, one record a problem."""
 
 import measured
 

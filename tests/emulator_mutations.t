@@ -79,7 +79,7 @@ def write_sources():
 
 
 def check_counts(step, names):
-    fewest = mutations.FEWEST if step == "01" else mutations.FEWEST_WITH_TILES
+    fewest = mutations.FEWEST_OF.get(step, mutations.FEWEST_WITH_TILES)
     counts = {kind: sum(f"{step}-{kind}-" in name for name in names) for kind in fewest}
     tap.ok(all(counts[kind] >= fewest[kind] for kind in fewest),
            f"step {step} has its mutants", f"{counts}, at least {fewest}")

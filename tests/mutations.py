@@ -10,6 +10,7 @@ DELETIONS = [
     ("barrier", r"__syncthreads\(\);", ";"),
     ("sync", r"__syncwarp\(\);", ";"),
     ("wait", r"cp\.async\.wait_all;", ""),
+    ("wait", r"cp\.async\.wait_group %0;", ""),
     ("clobber", r': "memory"\)', ")"),
     ("predicate", r"@inside ", ""),
     ("k-bound", r"inside_k && ", ""),
@@ -28,7 +29,11 @@ DELETIONS = [
     ("row-bound", r"(?<=if \()[^()&]*(\([^()]*\))?[^()&]* < (c_rows|rows|problem\.m) && ", ""),
     ("column-bound", r" && [^()&]*(\([^()]*\))?[^()&]* < (c_cols|cols|problem\.n)(?=\)\n)", ""),
     ("row-bound", r"min\((tile_row [^;]*), last_row\)", r"(\1)"),
-    ("row-bound", r"c_row < problem\.m(?=\)\n)", "true"),
+    ("row-bound", r"c_row < (problem\.m|rows)(?=\)\n)", "true"),
+    ("k-bound", r"\bi < rows \?", "true ?"),  # of A's rows, of B's terms
+    ("k-bound", r"min\(left, (\(int64_t\)TILE_K)\)", r"\1"),
+    ("row-bound", r"\(int\)min\(problem\.m - tile_row, \(int64_t\)TILE_M\)", "TILE_M"),
+    ("column-bound", r"\w+ < cols \?", "true ?"),
     ("column-bound", r"min\((tile_col [^;]*), last_col\)", r"(\1)"),
     ("column-bound", r"aligned && cols > 0", "aligned"),
     ("beta", r"beta == 0 \? (alpha \* [\w\[\]]+|make_float4\(0, 0, 0, 0\)) : ", ""),
@@ -47,6 +52,8 @@ DELETIONS = [
 # mutants unseen. From step 02 on there are tiles, which have bounds where they are read and stored.
 FEWEST = {"k-bound": 1, "row-bound": 1, "column-bound": 1, "beta": 1, "scalar": 2}
 FEWEST_WITH_TILES = {"barrier": 2, "k-bound": 4, "row-bound": 2, "column-bound": 2, "beta": 1, "scalar": 2}
+
+FEWEST_OF = {"01": FEWEST, "15": {**FEWEST_WITH_TILES, "barrier": 1}}  # 15 copies and waits in one place
 
 HOST_KINDS = ("scalar", "alignment")  # these change no kernel
 

@@ -352,6 +352,9 @@ def define_conversions():
         for mode in DIRECTIONS:
             define(f"cvt.{mode}i.{t}.{t}", t, t, converted(t, t, mode, False, True))
             define(f"cvt.{mode}i.sat.{t}.{t}", t, t, converted(t, t, mode, True, True))
+    # The nearest with 11 bits, ties away from zero; of infinities and NaNs only the other bits go.
+    define("cvt.rna.tf32.f32", "b32", "b32",
+           lambda a: (a + (0x1000 if a >> 23 & 255 != 255 else 0)) & 0xffffe000)
     define("cvt.sat.f32.f32", "f32", "f32", converted("f32", "f32", "rn", True, False))
     for t, kind in (("f16x2", "f16"), ("bf16x2", "bf16")):
         narrow = converted(kind, "f32", "rn", False, False)

@@ -2,7 +2,7 @@
 // a warp together.
 //
 // How they round is in no manual. What is computed here equals, bit for bit, what an H200 computed
-// in 56320 sums of all kinds (tests/emulator/programs/tensor_cores.cu makes a tenth of them):
+// in 14080 sums of all kinds (tests/emulator/programs/tensor_cores.cu):
 // - The low 13 bits of operands are ignored.
 // - The products are exact. They and the old value are cut off, toward zero, at 2^-25 of what the
 //   largest of the nine exponents stands for; an exponent of a product is the sum of its factors'.
