@@ -56,8 +56,8 @@ struct step {
     int tile_m, tile_n, tile_k, threads;
     int dynamic_shared; // bytes of shared memory that a launch asks for, beside what is declared
 
-    // What it computes with, where that is not float32: "3xTF32". Its errors have to be as small, but
-    // infinities, and what they turn into, may be NaN. NULL otherwise.
+    // What it computes with, where that is not float32: "3xTF32". Errors have to be as small, but a
+    // NaN may stand for an infinity. NULL otherwise.
     const char *arithmetic;
 
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do

@@ -41,9 +41,9 @@ DELETIONS = [
     ("scalar", r"p\.alpha == 0 \|\| p\.k == 0", "p.alpha == 0"),
     ("alignment", r"\(uintptr_t\)\w+(\.B)? % \w+ [!=]= 0 (&&|\|\|) ", ""),
     ("alignment", r" \|\| cols % 4 != 0", ""),
-    ("alignment", r"\(uintptr_t\)p\.B \| ", ""),
+    ("alignment", r"\(uintptr_t\)p\.[AB] \| ", ""),
     ("alignment", r" \| \(uintptr_t\)p\.C", ""),
-    ("alignment", r"(p\.ldb|p\.ldc) \| ", ""),
+    ("alignment", r"(p\.lda|p\.ldb|p\.ldc|p\.k) \| ", ""),
     ("alignment", r" \| p\.n(?=\))", ""),
     ("alignment", r" (&&|\|\|) (p\.ldb|p\.n|ld) % 4 [!=]= 0", ""),
 ]
