@@ -3,8 +3,8 @@
 # where the toolkit's programs are, each VARIANT a program made of docs/variants. PHASES chooses among
 # "verify basics sanitize profile benchmark variants patterns facts". Goes on after a failure, and exits 1
 # if there was one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv,
-# variant_counters.csv, access_patterns.csv, device_facts.csv, occupancy.csv, runtime_errors.txt and
-# step00-*.txt.
+# variant_counters.csv, access_patterns.csv, device_facts.csv, occupancy.csv, accuracy.csv,
+# tensor_cores.csv, runtime_errors.txt and step00-*.txt.
 set -u
 
 out=$1
@@ -86,6 +86,13 @@ for phase in $phases; do
     [ "$phase" = facts ] &&
         "$tools/nvcc" -arch=native -o build/errors tests/emulator/programs/errors.cu &&
         run runtime_errors sh -c 'build/errors 2>/dev/null' # an assertion's message has a path in it
+    [ "$phase" = facts ] &&
+        "$tools/nvcc" -arch=native -o build/tensor_cores tests/emulator/programs/tensor_cores.cu &&
+        run tensor_cores build/tensor_cores && mv "$out/tensor_cores.txt" "$out/tensor_cores.csv"
+    [ "$phase" = facts ] &&
+        "$tools/nvcc" -arch=native -Icommon -o build/accuracy tests/accuracy.cu \
+            build/steps/15_tensor_cores.o -lcublas &&
+        run accuracy build/accuracy && mv "$out/accuracy.txt" "$out/accuracy.csv"
     [ "$phase" = basics ] && for experiment in $experiments; do
         run "step00-$experiment" ./step00 "$experiment"
     done

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "execute.h"
+#include "fault.h"
+#include "footprint.h"
 
 enum {
     TERMS = 8,
@@ -108,7 +110,9 @@ static uint32_t add_products(const uint32_t a[TERMS], const uint32_t b[TERMS], u
 
 void take_a(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
-    (void)active;
+    if (active != ALL_LANES)
+        fault(warp, instruction, first_lane(active),
+              "tensor core: mma takes all 32 lanes of a warp, and 0x%08x are not there", ~active);
     for (int i = 0; i < TENSOR_A; i++)
         memcpy(warp->tensor_a[i], words_of(warp, instruction->s[i]), SLOT_BYTES);
 }

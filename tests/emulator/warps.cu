@@ -306,7 +306,54 @@ static void specials(void)
     }
 }
 
+// The first lane's sum of an mma whose operands are all 1. Some lanes leave before, or go
+// elsewhere.
+static __global__ void multiply_ones(int *out, int stay, int together)
+{
+    const int lane = threadIdx.x;
+    const unsigned one = __float_as_uint(1);
+    float sum[4] = {0};
+
+    if (lane >= stay)
+        return;
+    if (lane < together)
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+                     "{%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+                     : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                     : "r"(one));
+    else
+        __nanosleep(1);
+    out[lane * RESULTS] = (int)sum[0];
+}
+
+static void multiply_with(int stay, int together)
+{
+    int *out = results();
+    multiply_ones<<<1, LANES>>>(out, stay, together);
+    fetch(out);
+    for (int lane = 0; lane < LANES; lane++)
+        expect(lane, 0, 8, "a sum of eight ones");
+}
+
+static void tensor_cores(void)
+{
+    multiply_with(LANES, LANES);
+}
+
+static void tensor_lanes_ended(void)
+{
+    multiply_with(LANES - 1, LANES);
+}
+
+static void tensor_lanes_elsewhere(void)
+{
+    multiply_with(LANES, LANES / 2);
+}
+
 static const struct test_case cases[] = {
+    {"tensor_cores", tensor_cores},
+    {"tensor_lanes_ended", tensor_lanes_ended},
+    {"tensor_lanes_elsewhere", tensor_lanes_elsewhere},
     {"shuffles", shuffles},
     {"votes", votes},
     {"meeting", meeting},
