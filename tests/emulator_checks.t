@@ -101,9 +101,6 @@ CASES = {
         "same_barrier": RIGHT,
         "diverged_lanes_meet": RIGHT,
         "mask_that_fits": RIGHT,
-        "tensor_cores": RIGHT,
-        "tensor_lanes_ended": r"tensor core: mma takes all 32 lanes of a warp, and 0x80000000 are not there",
-        "tensor_lanes_elsewhere": r"tensor core: mma takes all 32 lanes of a warp, and 0xffff0000 are not there",
         "mask_lacks_caller": r"barrier: a lane calls __syncwarp with the mask 0x000000ff",
         "pairs_apart": RIGHT,
         "pairs_mixed": r"(uninitialized|race): ",
@@ -131,6 +128,9 @@ CASES = {
         "others_never_come": r"barrier: lanes 0x0000ffff wait in an instruction of the whole mask for "
         r"lanes 0xffff0000, which never come; .*shfl",
         "mask_lacks_caller": r"barrier: a lane calls this with the mask 0x0000ffff",
+        "tensor_cores": RIGHT,
+        "tensor_lanes_ended": r"tensor core: mma takes all 32 lanes of a warp, and 0x80000000 are not there",
+        "tensor_lanes_elsewhere": r"tensor core: mma takes all 32 lanes of a warp, and 0xffff0000 are not there",
         "specials": RIGHT,
     },
     "atomics": {
