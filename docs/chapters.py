@@ -488,9 +488,9 @@ def figure(name):
     return f"![{title}. {description}](figures/{name}.svg)"
 
 
-def swept(step):
+def swept(step, name="sweep"):
     """The ratios to cuBLAS of a sweep: their geometric mean, the least, and where that is."""
-    records = sorted((int(row["m"]), row) for row in measured.table("sweep") if int(row["step"]) == int(step))
+    records = sorted((int(row["m"]), row) for row in measured.table(name) if int(row["step"]) == int(step))
     out = [row(["m = n = k", "sizes", "geometric mean of the ratios to cuBLAS", "the least", "TFLOP/s"]), "|---|--:|--:|--:|--:|"]
     for least, most in ((0, 4096), (4096, 1 << 30)):
         part = [(size, record) for size, record in records if least <= size < most]
