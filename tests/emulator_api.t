@@ -14,6 +14,7 @@ import steps
 import tap
 
 PROGRAMS = os.path.join(steps.ROOT, "build", "tests", "emulator", "programs")
+GPU_TENSOR = os.path.join(steps.ROOT, "docs", "results", "nvidia-h200", "tensor_cores.csv")
 GPU_RESULT = os.path.join(steps.ROOT, "docs", "results", "nvidia-h200", "runtime_errors.txt")
 
 # What the teaching programs print.
@@ -271,6 +272,16 @@ def check_errors():
     wanted = steps.text(GPU_RESULT).splitlines()
     different = difflib.unified_diff(wanted, found, "the GPU", "the emulator", n=1, lineterm="")
     tap.ok(found == wanted, f"{len(wanted)} lines of errors.cu are as on an H200", "\n".join(different))
+
+
+def check_tensor_cores():
+    """tensor_cores.cu prints here what it printed on a GPU, every bit."""
+    found = run("tensor_cores").stdout.splitlines()
+    wanted = steps.text(GPU_TENSOR).splitlines()
+    wrong = [number for number, pair in enumerate(zip(found, wanted), 1) if pair[0] != pair[1]]
+    sums = 128 * sum(line.startswith("mma") for line in wanted)
+    tap.ok(len(found) == len(wanted) and sums > 10000 and not wrong,
+           f"{sums} sums of tensor cores are as on an H200", f"lines {wrong}")
 
 
 def check_texts():
