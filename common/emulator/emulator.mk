@@ -87,9 +87,12 @@ build/mutations/kernel/%.fatbin: build/mutations/kernel/%.cu build/nvcc-flags
 $(MUTATED_KERNELS:%=%.o): %.o: %.fatbin $$(call object_of,$$(call step_of,$$*))
 	$(Q)objcopy --update-section .nv_fatbin=$< $(word 2,$^) $@
 
-# What a deletion leaves without use is nothing to warn of.
-build/mutations/host/%.o: build/mutations/host/%.cu build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcompiler -Wno-unused-parameter $(MUTATION_TARGET) -c $< -o $@
+# Where host code is mutated, the kernels are the step's own: what is compiled beside it, in haste, is
+# replaced. What a deletion leaves without use is nothing to warn of.
+build/mutations/host/%.o: build/mutations/host/%.cu $$(call object_of,$$(call step_of,$$*)) build/nvcc-flags
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcicc -O0 -Xcompiler -Wno-unused-parameter $(MUTATION_TARGET) -c $< -o $@
+	$(Q)objcopy --dump-section .nv_fatbin=$@.fatbin $(word 2,$^) /dev/null
+	$(Q)objcopy --update-section .nv_fatbin=$@.fatbin $@
 
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
 $(MUTATED_KERNELS) $(MUTATED_HOSTS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
