@@ -85,7 +85,8 @@ def main(tools, path, *cubins):
         step = os.path.basename(cubin).split(".")[0]
         text = sass.listing(cubin, tools)
         for kernel, instructions in sass.kernels(text).items():
-            if loop := sass.main_loop(instructions):
+            loop = sass.main_loop(instructions)
+            if any(operation.startswith("FFMA") for operation, _ in loop):
                 row = examine(loop, sass.architecture(text))
                 rows.append({"step": step, "kernel": kernel, **row})
                 print_block(step, kernel, row, loop)

@@ -129,4 +129,6 @@ check_by_hand()
 check_program()
 check_step()
 check_message()
+tensor = [(0, "MOV", "R0, R1"), (16, "HMMA.1688.F32.TF32", "R0, R4, R8, R0"), (32, "BRA", "0x10")]
+tap.ok(sass.main_loop(tensor) == [each[1:] for each in tensor[1:]], "a loop of tensor cores is a main loop")
 tap.finish()
