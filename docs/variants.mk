@@ -14,12 +14,12 @@ build/variants/%.cu: docs/variants/%.diff docs/variants.py $$(call source_of,$$(
 
 build/variants/%.o: build/variants/%.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # PTX is all that the emulator needs.
 build/variants/%-emulated.o: build/variants/%.cu build/nvcc-flags
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_80,code=compute_80 -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 .SECONDARY: $(VARIANTS:%=build/variants/%.cu) $(EXPERIMENTS:%=build/variants/%.o) \
 	$(VARIANT_TWINS:%=%.o)
@@ -68,7 +68,7 @@ $(eval $(call stamp,loop-architecture,$(LOOP_ARCH)))
 build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags \
 		build/loop-architecture
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -cubin $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -MMD -MP -MF $(@:.cubin=.d) -cubin $< -o $@
 
 .PHONY: loops
 loops: $(LOOPS:%=build/loops/%.cubin)
@@ -89,3 +89,5 @@ try% time%:
 
 banks%:
 	@echo "make $@: there is no step or experiment of that name with a kernel of its own (make loops lists them)" >&2; exit 2
+
+-include $(wildcard build/variants/*.d build/loops/*.d)

@@ -97,7 +97,8 @@ static void print_errors(enum kind kind, const struct sgemm *p, const char *who,
 
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const double error = fabs(got[i] - wanted[i]) / magnitudes[i] * 0x1p24;
-        largest = error <= largest ? largest : error; // a NaN, too
+        if (!isnan(largest) && !(error <= largest)) // a NaN, once found, stays
+            largest = error;
         sum += error;
     }
     printf("%s,%lld,%lld,%lld,%s,%.4f,%.3f\n", kind_names[kind], (long long)p->m, (long long)p->n,
