@@ -148,6 +148,19 @@ bool destination(struct decoder *decoder, const struct operand *operand, int cla
            is_kind(decoder, *reg, kind);
 }
 
+bool read_registers(struct decoder *decoder, const struct operand *operand, int count, bool written,
+                    int class, int regs[])
+{
+    const bool vector = operand->kind == OPERAND_VECTOR;
+    const struct operand *elements = vector ? operand->elements : operand;
+    if (count != (vector ? operand->count : 1))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!(written ? destination : source)(decoder, &elements[i], class, &regs[i]))
+            return false;
+    return true;
+}
+
 // Statements -------------------------------------------------------------------------------------
 
 static bool decode_known(struct decoder *decoder, const struct statement *statement)

@@ -155,18 +155,9 @@ static bool decode_parameter(struct decoder *decoder, const struct operand *memo
 static bool decode_elements(struct decoder *decoder, const struct operand *operand,
                             struct draft *draft, int class)
 {
-    const int count = operand->kind == OPERAND_VECTOR ? operand->count : 1;
-    const struct operand *elements = operand->kind == OPERAND_VECTOR ? operand->elements : operand;
-    if (count != draft->detail.vector)
-        return false;
-    for (int i = 0; i < count; i++) {
-        const bool known = draft->detail.write
-                               ? source(decoder, &elements[i], class, &draft->s[i + 1])
-                               : destination(decoder, &elements[i], class, &draft->d[i]);
-        if (!known)
-            return false;
-    }
-    return true;
+    const bool write = draft->detail.write;
+    return read_registers(decoder, operand, draft->detail.vector, !write, class,
+                          write ? &draft->s[1] : draft->d);
 }
 
 // Finds the registers and what moves them. Elements that are narrower than 64 bits may be in 64-bit

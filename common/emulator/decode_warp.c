@@ -59,6 +59,15 @@ static bool read_results(struct decoder *decoder, const struct collective *how,
            (!how->predicate || destination(decoder, second, CLASS_PREDICATE, &d[1]));
 }
 
+static struct draft *draft_to_run(struct decoder *decoder, operation *run, const int s[], int count)
+{
+    struct draft *draft = new_draft(decoder);
+    draft->run = run;
+    for (int i = 0; i < count; i++)
+        draft->s[i] = s[i];
+    return draft;
+}
+
 static bool decode_collective(struct decoder *decoder, const struct collective *how,
                               const struct statement *statement)
 {
@@ -80,40 +89,15 @@ static bool decode_collective(struct decoder *decoder, const struct collective *
     int mask;
     if (!source(decoder, &statement->operands[1 + how->sources], CLASS_32, &mask))
         return false;
-    struct draft *draft = new_draft(decoder);
-    draft->run = how->run;
+    struct draft *draft = draft_to_run(decoder, how->run, s, how->sources);
     draft->flow = FLOW_TOGETHER;
     draft->d[0] = d[0];
     draft->d[1] = d[1];
-    for (int i = 0; i < how->sources; i++)
-        draft->s[i] = s[i];
     draft->s[4] = mask;
     draft->detail.combination = how->combination;
     draft->detail.type = how->type;
     draft->detail.negated = negated;
     return true;
-}
-
-// {r0, r1, ...}, `count` registers.
-static bool read_registers(struct decoder *decoder, const struct operand *vector, int count,
-                           bool written, int regs[])
-{
-    if (vector->kind != OPERAND_VECTOR || vector->count != count)
-        return false;
-    for (int i = 0; i < count; i++)
-        if (!(written ? destination(decoder, &vector->elements[i], CLASS_32, &regs[i])
-                      : source(decoder, &vector->elements[i], CLASS_32, &regs[i])))
-            return false;
-    return true;
-}
-
-static struct draft *draft_to_run(struct decoder *decoder, operation *run, const int s[], int count)
-{
-    struct draft *draft = new_draft(decoder);
-    draft->run = run;
-    for (int i = 0; i < count; i++)
-        draft->s[i] = s[i];
-    return draft;
 }
 
 static bool decode_tensor(struct decoder *decoder, const struct statement *statement)
@@ -123,10 +107,10 @@ static bool decode_tensor(struct decoder *decoder, const struct statement *state
     int d[4], a[TENSOR_A + 1], b[TENSOR_B], c[4];
     if (!text_is(statement->opcode, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") ||
         statement->count != 4 || statement->guard >= 0 ||
-        !read_registers(decoder, &operands[0], 4, true, d) ||
-        !read_registers(decoder, &operands[1], TENSOR_A, false, a) ||
-        !read_registers(decoder, &operands[2], TENSOR_B, false, b) ||
-        !read_registers(decoder, &operands[3], 4, false, c) ||
+        !read_registers(decoder, &operands[0], 4, true, CLASS_32, d) ||
+        !read_registers(decoder, &operands[1], TENSOR_A, false, CLASS_32, a) ||
+        !read_registers(decoder, &operands[2], TENSOR_B, false, CLASS_32, b) ||
+        !read_registers(decoder, &operands[3], 4, false, CLASS_32, c) ||
         !source(decoder, &all, CLASS_32, &a[TENSOR_A]))
         return false;
     draft_to_run(decoder, take_a, a, TENSOR_A + 1)->flow = FLOW_TOGETHER;

@@ -40,6 +40,11 @@ bool is_kind(const struct decoder *decoder, int reg, enum register_kind kind);
 bool source(struct decoder *decoder, const struct operand *operand, int class, int *reg);
 bool destination(struct decoder *decoder, const struct operand *operand, int class, int *reg);
 
+// The registers of {r0, r1, ...}, as many as count, or of a lone one. False also where there are
+// others.
+bool read_registers(struct decoder *decoder, const struct operand *operand, int count, bool written,
+                    int class, int regs[]);
+
 // The address of an access: a register and an offset.
 bool read_address(struct decoder *decoder, const struct operand *memory, int *reg, bool *wide,
                   int64_t *offset);

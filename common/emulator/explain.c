@@ -236,6 +236,8 @@ bool is_assumed(const struct kernel_counts *kernel, const struct tally *tally, e
         return traffic[TEXTURE_LOAD].requests > 0;
     case TOPIC_ATOMICS:
         return traffic[GLOBAL_ATOMIC].requests > 0;
+    case TOPIC_TENSOR:
+        return tally->work[WORK_TENSOR] > 0;
     default:
         return kernel->code->kernel->module->container != NULL;
     }

@@ -8,6 +8,7 @@
 #include "emulator.h"
 #include "launch.h"
 #include "request.h"
+#include "tensor.h"
 
 static int64_t sm_threads(void)
 {
@@ -58,6 +59,7 @@ static const struct fact {
     {"groups_of_paired_loads", TOPIC_BANKS, 90, PAIRED_GROUPS, NULL},
     {"groups_of_paired_stores", TOPIC_BANKS, 90, 1, NULL},
     {"bytes_of_a_narrow_access", TOPIC_NARROW, 0, BANK_BYTES, NULL},
+    {"tensor_bits_kept", TOPIC_TENSOR, 90, TENSOR_KEPT, NULL},
     {"sm_threads", TOPIC_OCCUPANCY, 0, 0, sm_threads},
     {"sm_blocks", TOPIC_OCCUPANCY, 0, 0, sm_blocks},
     {"sm_registers", TOPIC_OCCUPANCY, 0, SM_REGISTERS, NULL},
@@ -90,7 +92,8 @@ bool topic_is_measured(enum topic topic)
 const char *topic_name(enum topic topic)
 {
     static const char *const names[] = {"sectors",         "wavefronts", "narrow wavefronts",
-                                        "texture sectors", "atomics",    "occupancy"};
+                                        "texture sectors", "atomics",    "tensor cores",
+                                        "occupancy"};
     return names[topic];
 }
 

@@ -13,6 +13,7 @@ enum topic {
     TOPIC_NARROW,    // accesses to shared memory by less than a word a lane
     TOPIC_TEXTURES,  // their sectors
     TOPIC_ATOMICS,   // theirs
+    TOPIC_TENSOR,    // how tensor cores round
     TOPIC_OCCUPANCY, //
     TOPICS,
     TOPIC_NONE, // results rely on it, reports do not

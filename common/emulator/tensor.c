@@ -11,7 +11,6 @@ enum {
     FRACTION = 23,
     INFINITE = 255,       // exponent field
     LEAST_EXPONENT = 149, // a float's last bit is worth at least 2^-149
-    KEPT = 25,            // bits below the largest exponent
     GREATEST_SHIFT = 62,
 };
 
@@ -86,17 +85,17 @@ static uint32_t to_float(int64_t sum, int least)
 static uint32_t add_products(const uint32_t a[TERMS], const uint32_t b[TERMS], uint32_t old)
 {
     struct number terms[TERMS + 1];
-    int places[TERMS + 1]; // the exponent of each term's first bit, if it has no zeros in front
     int largest = -4 * (LEAST_EXPONENT + FRACTION);
     bool positive = false, negative = false, nan = false;
     for (int i = 0; i <= TERMS; i++) {
         terms[i] = i < TERMS ? product(a[i], b[i]) : number_of(old);
-        places[i] = terms[i].exponent + (i < TERMS ? 2 : 1) * FRACTION;
+        // Of the first bit, if the factors have no zeros in front.
+        const int place = terms[i].exponent + (i < TERMS ? 2 : 1) * FRACTION;
         nan |= terms[i].nan;
         positive |= terms[i].infinite && !terms[i].negative;
         negative |= terms[i].infinite && terms[i].negative;
-        if (terms[i].magnitude != 0 && places[i] > largest)
-            largest = places[i];
+        if (terms[i].magnitude != 0 && place > largest)
+            largest = place;
     }
     if (nan || (positive && negative))
         return NOT_A_NUMBER;
@@ -104,8 +103,8 @@ static uint32_t add_products(const uint32_t a[TERMS], const uint32_t b[TERMS], u
         return INFINITY_BITS | (negative ? SIGN : 0);
     int64_t sum = 0;
     for (int i = 0; i <= TERMS; i++)
-        sum += terms[i].magnitude == 0 ? 0 : cut(&terms[i], largest - KEPT);
-    return to_float(sum, largest - KEPT);
+        sum += terms[i].magnitude == 0 ? 0 : cut(&terms[i], largest - TENSOR_KEPT);
+    return to_float(sum, largest - TENSOR_KEPT);
 }
 
 void take_a(struct warp *warp, const struct instruction *instruction, uint32_t active)

@@ -4,7 +4,8 @@
 // How they round is in no manual. What is computed here equals, bit for bit, what an H200 computed
 // in 14080 sums of all kinds (tests/emulator/programs/tensor_cores.cu):
 // - The low 13 bits of operands are ignored.
-// - The products are exact. They and the old value are cut off, toward zero, at 2^-25 of what the
+// - The products are exact. They and the old value are cut off, toward zero, at 2^-TENSOR_KEPT of
+// what the
 //   largest of the nine exponents stands for; an exponent of a product is the sum of its factors'.
 // - The sum of what is left is exact, and cut to float32's 24 bits, toward zero.
 // - A sum of 0 is +0, any NaN 0x7fffffff, and what is too large infinite.
@@ -16,6 +17,7 @@
 enum {
     TENSOR_A = 4, // registers of a lane
     TENSOR_B = 2,
+    TENSOR_KEPT = 25, // bits of a term below the largest exponent
 };
 
 // The instruction has more operands than one here has room for, so it is three, in this order: A's
