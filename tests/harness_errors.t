@@ -125,6 +125,13 @@ def check_ceiling():
         result = run("correct", "-s", "128", *options, FAKE_STEP_MS="1e-7")
         ok(result.code == CUDA and "TFLOP/s" in result.err and "ceiling" in result.err,
            f"a rate above the ceiling is refused {' '.join(options)}", result)
+    ms = 2 * 128**3 / (2 * 66.9) / 1e9
+    result = run("correct_three_tf32", "-s", "128", "--repeats", "6", FAKE_STEP_MS=ms, FAKE_CUBLAS_MS=100)
+    ok(result.code == 0 and "3xTF32, not in float32" in result.out,
+       "a step that does not compute in float32 may be above its ceiling, and says so", result)
+    result = run("correct_three_tf32", "-s", "128", FAKE_CUBLAS_MS="1e-7")
+    ok(result.code == CUDA and "cuBLAS" in result.err and "ceiling" in result.err,
+       "cuBLAS beside it may not", result)
     result = run("correct", "-s", "128", FAKE_CUBLAS_MS="1e-7")
     ok(result.code == CUDA and "cuBLAS" in result.err and "ceiling" in result.err,
        "cuBLAS above the ceiling is refused", result)

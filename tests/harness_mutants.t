@@ -45,6 +45,11 @@ WRONG_STEPS = [
     ("alpha_zero_reads_a", SIZE + ["--alpha", "0", "--beta", "2"], ["C[0][0]", "nan"]),
     ("tf32", ["-m", "32", "-n", "32", "-k", "2048"], ["rounding"]),
     ("tf32", ["-s", "64"], ["rounding"]),
+    ("two_of_three_tf32", ["-s", "64"], ["rounding"]),
+    ("two_of_three_tf32", ["-m", "32", "-n", "32", "-k", "2048"], ["rounding"]),
+    ("three_tf32_as_float32", SIZE, ["special", "nan, wanted"]),
+    ("nan_leaks_in_three_tf32", SIZE, ["special", "nan"]),
+    ("infinity_clamped_in_three_tf32", SIZE, ["special", "inf"]),
     ("masked_by_zero", SIZE, ["nan"]),
     ("masked_by_zero", LOOSE, ["nan", "C[0][0]"]),
     ("skips_zeros_of_a", SIZE, ["special"]),
@@ -164,7 +169,7 @@ def check_correct():
     for offset in ["0,0,0", "1,2,3", "3,1,0", "31,33,65", "100000,0,1"]:
         result = run("correct", *LOOSE, "--offset", offset, "--verify-only")
         ok(result.code == 0, f"correct: offset {offset}", result)
-    for mutant in ["correct_backwards", "correct_negative_zero", "correct_workspace"]:
+    for mutant in ["correct_backwards", "correct_negative_zero", "correct_workspace", "correct_three_tf32"]:
         for options in (SIZE, LOOSE + ["--beta", "0.5"], ["-s", "128"], ["-s", "0"], ["-k", "0"],
                         ["-m", "2", "-n", "2", "-k", "20000"]):
             result = run(mutant, *(options + (["-m", "8", "-n", "8"] if options[0] == "-k" else [])),

@@ -27,6 +27,7 @@ struct mutant {
     cudaError_t (*prepare)(struct sgemm *);
     cudaError_t (*release)(struct sgemm *);
     int minimum_capability;
+    const char *arithmetic;
 };
 
 static const struct mutant *chosen;
@@ -302,6 +303,40 @@ static void tf32(const struct sgemm *p)
     gemm_by_rows(p, add_tf32);
 }
 
+// Operands as two such numbers, and the products of them that are added up.
+static void add_split(const struct sgemm *p, int64_t i, float *sum, bool small_of_b)
+{
+    for (int64_t q = 0; q < p->k; q++)
+        for (int64_t j = 0; j < p->n; j++) {
+            const float a = p->A[i * p->lda + q], b = p->B[q * p->ldb + j];
+            const float large_a = to_tf32(a), large_b = to_tf32(b);
+            if (small_of_b)
+                sum[j] += large_a * to_tf32(b - large_b);
+            sum[j] += to_tf32(a - large_a) * large_b;
+            sum[j] += large_a * large_b;
+        }
+}
+
+static void add_three_tf32(const struct sgemm *p, int64_t i, float *sum)
+{
+    add_split(p, i, sum, true);
+}
+
+static void add_two_tf32(const struct sgemm *p, int64_t i, float *sum)
+{
+    add_split(p, i, sum, false);
+}
+
+static void three_tf32(const struct sgemm *p)
+{
+    gemm_by_rows(p, add_three_tf32);
+}
+
+static void two_tf32(const struct sgemm *p)
+{
+    gemm_by_rows(p, add_two_tf32);
+}
+
 // The last tile in k hangs over the edge, and its surplus is multiplied by zero: 0 * NaN is NaN.
 static void add_masked(const struct sgemm *p, int64_t i, float *sum)
 {
@@ -523,11 +558,16 @@ static const struct mutant mutants[] = {
     {.name = "beta_zero_reads_c", .kernel = beta_zero_reads_c},
     {.name = "alpha_zero_reads_a", .kernel = alpha_zero_reads_a},
     {.name = "tf32", .kernel = tf32},
+    {.name = "correct_three_tf32", .kernel = three_tf32, .arithmetic = "3xTF32"},
+    {.name = "three_tf32_as_float32", .kernel = three_tf32},
+    {.name = "two_of_three_tf32", .kernel = two_tf32, .arithmetic = "3xTF32"},
     {.name = "masked_by_zero", .kernel = masked_by_zero},
     {.name = "skips_zeros_of_a", .kernel = skips_zeros_of_a},
     {.name = "skips_zeros_of_b", .kernel = skips_zeros_of_b},
     {.name = "nan_leaks", .kernel = nan_leaks},
     {.name = "clamps_infinity", .kernel = clamps_infinity},
+    {.name = "nan_leaks_in_three_tf32", .kernel = nan_leaks, .arithmetic = "3xTF32"},
+    {.name = "infinity_clamped_in_three_tf32", .kernel = clamps_infinity, .arithmetic = "3xTF32"},
     {.name = "nan_becomes_zero", .kernel = nan_becomes_zero},
     {.name = "writes_c_padding", .kernel = writes_c_padding},
     {.name = "writes_before_c", .kernel = writes_before_c},
@@ -594,6 +634,7 @@ int main(int argc, char **argv)
     step.prepare = chosen->prepare;
     step.release = chosen->release;
     step.minimum_capability = chosen->minimum_capability;
+    step.arithmetic = chosen->arithmetic;
     step.kernels[0] = (struct step_kernel){"", (const void *)step.name};
     return run_program(&step, argc - 1, argv + 1);
 }

@@ -36,6 +36,7 @@ DELETIONS = [
     ("column-bound", r"\w+ < cols \?", "true ?"),
     ("column-bound", r"min\((tile_col [^;]*), last_col\)", r"(\1)"),
     ("column-bound", r"aligned && cols > 0", "aligned"),
+    ("product", r"mma\(sum\[i\], \w+\[p\]\[i\], \w+\);", ";"),
     ("beta", r"beta == 0 \? (alpha \* [\w\[\]]+|make_float4\(0, 0, 0, 0\)) : ", ""),
     ("scalar", r"p\.alpha == 0 \|\| ", ""),
     ("scalar", r"p\.alpha == 0 \|\| p\.k == 0", "p.alpha == 0"),
@@ -53,7 +54,7 @@ DELETIONS = [
 FEWEST = {"k-bound": 1, "row-bound": 1, "column-bound": 1, "beta": 1, "scalar": 2}
 FEWEST_WITH_TILES = {"barrier": 2, "k-bound": 4, "row-bound": 2, "column-bound": 2, "beta": 1, "scalar": 2}
 
-FEWEST_OF = {"01": FEWEST, "15": {**FEWEST_WITH_TILES, "barrier": 1}}  # 15 copies and waits in one place
+FEWEST_OF = {"01": FEWEST, "15": {**FEWEST_WITH_TILES, "barrier": 1, "product": 3}}  # 15 copies and waits in one place
 
 HOST_KINDS = ("scalar", "alignment")  # these change no kernel
 
