@@ -72,9 +72,8 @@ METRICS = {
     "wait_shared": ("warps waiting for shared memory", "for each instruction issued", stalled("short_scoreboard"), 2),
     "wait_barrier": ("warps waiting at a barrier", "for each instruction issued", stalled("barrier"), 2),
     "wait_dispatch": ("warps waiting for the dispatch of an instruction", "for each instruction issued", stalled("dispatch_stall"), 2),
-    "wait_pipe": ("warps waiting for the FMA pipe", "for each instruction issued", stalled("math_pipe_throttle"), 2),
+    "wait_pipe": ("warps waiting for the pipe that their instruction needs", "for each instruction issued", stalled("math_pipe_throttle"), 2),
     "tensor": ("tensor cores busy", "%", of_peak("sm__pipe_tensor_op_hmma_cycles_active"), 0),
-    "wait_math": ("warps waiting for the pipe that their instruction needs", "for each instruction issued", stalled("math_pipe_throttle"), 2),
     "wait_fixed": ("warps waiting for the end of an instruction of fixed length", "for each instruction issued", stalled("wait"), 2),
     "ready": ("warps that are ready while another issues", "for each instruction issued", stalled("not_selected"), 2),
 }  # fmt: skip
@@ -225,6 +224,22 @@ def power_record(step):
     raise measured.NotMeasured(f"no power of step {step}")
 
 
+def mma_cycles(chains, fadds, warps):
+    """Of a loop of nothing but mma, with so many sums in flight, and FADDs between one mma and the next."""
+    for row in measured.table("mma_cycles"):
+        if (row["chains"], row["fadds_between"], row["warps_a_scheduler"]) == (chains, fadds, warps):
+            return f"{float(row['cycles_an_mma']):.1f}"
+    raise measured.NotMeasured(f"no mma with {chains} chains, {fadds} FADDs and {warps} warps")
+
+
+def tensor_sum(inputs, k):
+    """The mean error where tensor cores add up all terms, in the units of accuracy.csv."""
+    for row in measured.table("tensor_sums"):
+        if (row["inputs"], row["k"]) == (inputs, k):
+            return f"{float(row['mean_error']):.0f}"
+    raise measured.NotMeasured(f"no sums of {inputs} inputs in tensor cores with k = {k}")
+
+
 def step00(experiment):
     """What an experiment of step 00 printed on the reference GPU."""
     return steps.text(os.path.join(measured.FOLDER, f"step00-{experiment}.txt"))
@@ -239,7 +254,7 @@ def shown(experiment, row, column, digits):
     return f"{float(found[-int(column)]):.{digits}f}"
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown)
+VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown, mma_cycles, tensor_sum)
 
 # ---------------------------------------------------------------------------- blocks
 

@@ -37,9 +37,13 @@ def table(name, folder=FOLDER):
         return list(csv.DictReader(file))
 
 
+def in_float32(rows):
+    """The records of steps that compute in float32: others are not of the ladder."""
+    return [row for row in rows if row.get("arithmetic", "float32") == "float32"]
+
+
 def records():
-    """Of steps that compute in float32."""
-    return [row for row in table("ladder") if row.get("arithmetic", "float32") == "float32"]
+    return in_float32(table("ladder"))
 
 
 def measured(rows):

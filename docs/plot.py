@@ -67,9 +67,7 @@ class Results:
     """The records of one GPU, by step."""
 
     def __init__(self, folder):
-        # What does not compute in float32 is not one of the ladder.
-        self.records = [row for name in ("ladder", "bench") for row in measured.table(name, folder)
-                        if row.get("arithmetic", "float32") == "float32"]  # fmt: skip
+        self.records = measured.in_float32(row for name in ("ladder", "bench") for row in measured.table(name, folder))
         self.sweep = measured.table("sweep", folder)
         rows = self.records or self.sweep
         if not rows:

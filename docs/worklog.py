@@ -46,6 +46,12 @@ def range_of(number, shape, prefix):
     return f"{min(rates):.1f} to {max(rates):.1f} TFLOP/s"
 
 
+def slower_by(number, key, base, shape):
+    """By how much an attempt of a round is slower than another, in percent."""
+    rates = [float(found(number, name, shape)["step_tflops"]) for name in (key, base)]
+    return f"{100 * (1 - rates[0] / rates[1]):.0f} %"
+
+
 def stalls(*keys):
     """Where the two warps of a scheduler stood in the main loop, from ncu's samples."""
     rows = {row["attempt"]: row for row in measured.table("worklog_stalls")}
@@ -89,4 +95,4 @@ def small(*names):
 
 
 BLOCKS = (attempts, stalls, small)
-VALUES = (range_of,)
+VALUES = (range_of, slower_by)
