@@ -170,6 +170,17 @@ void count_copy(struct warp *warp, const struct instruction *instruction,
     sum->bytes += (uint64_t)footprint->count * detail_of(warp, instruction)->bytes;
 }
 
+void count_bulk(struct warp *warp, const struct instruction *instruction, uint64_t address,
+                uint64_t bytes)
+{
+    if (warp->block->counters == NULL || bytes == 0)
+        return;
+    struct access_count *sum = &count_of(warp, instruction)->global;
+    sum->requests++;
+    sum->parts += (address + bytes - 1) / SECTOR_BYTES - address / SECTOR_BYTES + 1;
+    sum->bytes += bytes;
+}
+
 void count_local(struct warp *warp, const struct instruction *instruction)
 {
     if (warp->block->counters != NULL)

@@ -77,6 +77,10 @@ void count_apart(struct warp *warp, const struct instruction *instruction, uint3
 void count_copy(struct warp *warp, const struct instruction *instruction,
                 struct footprint *footprint, uint64_t first);
 
+// A bulk copy of so many bytes from this address.
+void count_bulk(struct warp *warp, const struct instruction *instruction, uint64_t address,
+                uint64_t bytes);
+
 // And this one to local memory.
 void count_local(struct warp *warp, const struct instruction *instruction);
 

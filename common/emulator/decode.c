@@ -167,7 +167,8 @@ static bool decode_known(struct decoder *decoder, const struct statement *statem
 {
     return statement->understood &&
            (decode_computation(decoder, statement) || decode_memory(decoder, statement) ||
-            decode_flow(decoder, statement) || decode_warp(decoder, statement));
+            decode_bulk(decoder, statement) || decode_flow(decoder, statement) ||
+            decode_warp(decoder, statement) || decode_warpgroup(decoder, statement));
 }
 
 // Decodes all statements and turns the targets of branches from statements to drafts. A statement

@@ -20,8 +20,10 @@ struct decoder {
 // drafted by then does not count.
 bool decode_computation(struct decoder *decoder, const struct statement *statement);
 bool decode_memory(struct decoder *decoder, const struct statement *statement);
+bool decode_bulk(struct decoder *decoder, const struct statement *statement);
 bool decode_flow(struct decoder *decoder, const struct statement *statement);
 bool decode_warp(struct decoder *decoder, const struct statement *statement);
+bool decode_warpgroup(struct decoder *decoder, const struct statement *statement);
 
 // Finds the loads and atomics whose values decide whether a loop goes on, when all statements have
 // drafts.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "arena.h"
+#include "bulk.h"
 #include "memory.h"
 #include "order.h"
 #include "shadow.h"
@@ -265,6 +266,24 @@ static void take_note(const struct access *a, struct shadow *shadow, uint32_t la
 
 // One granule -----------------------------------------------------------------------------------
 
+static bool is_by_bulk_copy(const struct access *a, uint64_t write)
+{
+    const struct code *code = a->v.warp->block->launch->code;
+    return !a->v.global && code->instructions[number_of(write)].run == bulk_copy;
+}
+
+// What a bulk copy has brought must be known by its mbarrier: no other barrier tells that it is
+// there.
+static void require_landed(const struct access *a, uint32_t lanes, uint64_t write, uint64_t index)
+{
+    const int thread = order_thread_of((int)(write & THREAD_MASK));
+    const uint32_t time = (uint32_t)((write & TIME_MASK) >> TIME_SHIFT);
+    for (uint32_t left = lanes; left != 0; left &= left - 1)
+        if ((write & PENDING) ||
+            !order_knows(a->v.warp, first_lane(left), a->v.warp->block->index, thread, time))
+            not_landed(&a->v, write, first_lane(left), a->reads ? "reads" : "writes to", index);
+}
+
 static void check_last_write(const struct access *a, const struct shadow *shadow, uint32_t lanes,
                              uint64_t index)
 {
@@ -272,8 +291,16 @@ static void check_last_write(const struct access *a, const struct shadow *shadow
     const int lane = first_lane(lanes);
     if (!a->v.global && write == 0 && a->reads)
         never_written(&a->v, lane, index);
+    if (!a->v.global && write == OF_MBARRIER)
+        on_mbarrier(&a->v, lane, a->reads ? "reads" : "writes to", index);
     if (write == 0 || (write & BY_STRONG) == BY_STRONG)
         return;
+    if (is_by_bulk_copy(a, write)) {
+        require_landed(a, lanes, write, index);
+        if ((write & INVALID) && a->reads)
+            never_written(&a->v, lane, index);
+        return;
+    }
     if (write & PENDING)
         not_waited(&a->v, write, lane, a->kind == PLAIN_WRITE ? "writes to" : "reads", index);
     if ((write & INVALID) && a->reads)
@@ -363,4 +390,62 @@ void exact_pending(struct warp *warp, const struct instruction *instruction, int
     a.reads = false;
     for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++)
         visit(&a, &warp->block->shadow[g], 1U << lane, g, PENDING);
+}
+
+// Bulk copies and mbarriers ----------------------------------------------------------------------
+
+void exact_source(struct warp *warp, const struct instruction *instruction, int lane,
+                  uint64_t address, uint32_t bytes, struct allocation *allocation)
+{
+    struct access a = access_of(warp, instruction, true, allocation->address);
+    const int shift = warp->block->launch->code->granule_shift;
+    const uint64_t first = address - allocation->address;
+    a.kind = PLAIN_READ;
+    for (uint64_t g = first >> shift; g < (first + bytes) >> shift; g++)
+        visit(&a, &allocation->shadow[g], 1U << lane, g, 0);
+}
+
+// Sees to a write by the lane, and leaves a tag of another kind.
+static void write_tag(struct warp *warp, const struct instruction *instruction, int lane,
+                      uint64_t address, uint32_t bytes, uint64_t tag)
+{
+    struct access a = access_of(warp, instruction, false, 0);
+    const int shift = warp->block->launch->code->granule_shift;
+    a.kind = PLAIN_WRITE;
+    a.reads = false;
+    for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++) {
+        visit(&a, &warp->block->shadow[g], 1U << lane, g, 0);
+        warp->block->shadow[g].write = tag;
+    }
+}
+
+void exact_flying(struct warp *warp, const struct instruction *instruction, int lane,
+                  uint64_t address, uint32_t bytes, int mbarrier)
+{
+    const struct visitor v = visitor_of(warp, instruction, false, 0);
+    write_tag(warp, instruction, lane, address, bytes,
+              (exact_tag(&v, lane) & ~THREAD_MASK) | (uint64_t)mbarrier | PENDING);
+}
+
+void exact_landed(struct block *block, uint64_t address, uint32_t bytes, bool valid)
+{
+    const int shift = block->launch->code->granule_shift;
+    for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++) {
+        const uint64_t flying = block->shadow[g].write & ~(TIME_MASK | PENDING);
+        block->shadow[g].write =
+            flying | (uint64_t)block->clock << TIME_SHIFT | (valid ? 0 : INVALID);
+    }
+}
+
+void exact_mbarrier(struct warp *warp, const struct instruction *instruction, int lane,
+                    uint64_t address, uint32_t bytes, bool made)
+{
+    const struct visitor v = visitor_of(warp, instruction, false, 0);
+    const int shift = warp->block->launch->code->granule_shift;
+    if (made) {
+        write_tag(warp, instruction, lane, address, bytes, OF_MBARRIER);
+        return;
+    }
+    for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++)
+        warp->block->shadow[g].write = exact_tag(&v, lane) | (uint64_t)lane | INVALID;
 }

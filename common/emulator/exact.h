@@ -29,6 +29,18 @@ void exact_global(struct warp *warp, const struct instruction *instruction, uint
 void exact_pending(struct warp *warp, const struct instruction *instruction, int lane,
                    uint64_t address, uint32_t bytes);
 
+// A bulk copy by a lane: it reads global memory; its destination is pending until the phase of the
+// mbarrier with this number ends, and is then there, for those who have waited for that.
+void exact_source(struct warp *warp, const struct instruction *instruction, int lane,
+                  uint64_t address, uint32_t bytes, struct allocation *allocation);
+void exact_flying(struct warp *warp, const struct instruction *instruction, int lane,
+                  uint64_t address, uint32_t bytes, int mbarrier);
+void exact_landed(struct block *block, uint64_t address, uint32_t bytes, bool valid);
+
+// An mbarrier is made by a lane in these bytes of shared memory, or ends.
+void exact_mbarrier(struct warp *warp, const struct instruction *instruction, int lane,
+                    uint64_t address, uint32_t bytes, bool made);
+
 // The tag of lane 0 at the time of this lane.
 uint64_t exact_tag(const struct visitor *v, int lane);
 

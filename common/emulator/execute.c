@@ -5,11 +5,13 @@
 
 #include "async.h"
 #include "barriers.h"
+#include "bulk.h"
 #include "counters.h"
 #include "exact.h"
 #include "fault.h"
 #include "footprint.h"
 #include "frames.h"
+#include "mbarriers.h"
 #include "order.h"
 #include "shadow.h"
 
@@ -383,6 +385,8 @@ void start_block(struct block *block)
     for (int i = 0; i < block->warp_count; i++)
         start_warp(&block->warps[i]);
     barriers_reset(block);
+    mbarriers_reset(block);
+    bulk_reset(block);
     block->used = true;
 }
 
@@ -462,5 +466,6 @@ enum turn run_block(struct block *block)
         if (any_yielded(block))
             return how_far(block);
     } while (barrier_pass(block));
+    bulk_end(block);
     return TURN_ENDED;
 }

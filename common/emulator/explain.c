@@ -234,6 +234,8 @@ bool is_assumed(const struct kernel_counts *kernel, const struct tally *tally, e
         return has_narrow(kernel);
     case TOPIC_TEXTURES:
         return traffic[TEXTURE_LOAD].requests > 0;
+    case TOPIC_BULK:
+        return traffic[BULK_COPY].requests > 0;
     case TOPIC_ATOMICS:
         return traffic[GLOBAL_ATOMIC].requests > 0;
     case TOPIC_TENSOR:

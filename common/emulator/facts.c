@@ -52,6 +52,7 @@ static const struct fact {
     {"requests_of_a_copy", TOPIC_SECTORS, 90, 1, NULL},
     {"global_requests_of_a_fetch", TOPIC_SECTORS, 90, 0, NULL},
     {"fetch_sector_bytes", TOPIC_TEXTURES, 0, SECTOR_BYTES, NULL},
+    {"bulk_sector_bytes", TOPIC_BULK, 0, SECTOR_BYTES, NULL},
     {"atomic_sector_bytes", TOPIC_ATOMICS, 0, SECTOR_BYTES, NULL},
     {"banks", TOPIC_BANKS, 90, BANKS, NULL},
     {"bank_bytes", TOPIC_BANKS, 90, BANK_BYTES, NULL},
@@ -91,9 +92,9 @@ bool topic_is_measured(enum topic topic)
 
 const char *topic_name(enum topic topic)
 {
-    static const char *const names[] = {"sectors",         "wavefronts", "narrow wavefronts",
-                                        "texture sectors", "atomics",    "tensor cores",
-                                        "occupancy"};
+    static const char *const names[] = {"sectors",         "wavefronts",  "narrow wavefronts",
+                                        "texture sectors", "bulk copies", "atomics",
+                                        "tensor cores",    "occupancy"};
     return names[topic];
 }
 

@@ -12,7 +12,8 @@ enum topic {
     TOPIC_BANKS,     // of shared memory
     TOPIC_NARROW,    // accesses to shared memory by less than a word a lane
     TOPIC_TEXTURES,  // their sectors
-    TOPIC_ATOMICS,   // theirs
+    TOPIC_BULK,      // those of bulk copies
+    TOPIC_ATOMICS,   // of atomics
     TOPIC_TENSOR,    // how tensor cores round
     TOPIC_OCCUPANCY, //
     TOPICS,

@@ -349,7 +349,7 @@ static void list_lines(char *text, size_t size)
         struct line_access *accesses;
         const int count = tally_accesses(kernel, &accesses);
         for (int i = 0; i < count && length < size; i++)
-            if (!in_local(accesses[i].traffic) &&
+            if (!in_local(accesses[i].traffic) && accesses[i].traffic != BULK_COPY &&
                 (i == 0 || accesses[i].place.line != accesses[i - 1].place.line))
                 length += (size_t)snprintf(text + length, size - length, "%s%d",
                                            length > 0 ? ", " : "", accesses[i].place.line);

@@ -21,10 +21,13 @@ struct knowledge {
 };
 
 enum {
-    // Which threads of a block: all, those of a warp, or one.
+    // Which threads of a block: all, those of a warp, or one. And the bulk copies of an mbarrier,
+    // as if they were a thread.
     ALL_THREADS = 0,
     FIRST_WARP = 1,
     FIRST_THREAD = 64,
+    THREADS = 1024,
+    FIRST_MBARRIER = FIRST_THREAD + THREADS,
     THREADS_BITS = 11,
     FEW = 8, // facts that are better added one by one
 };
@@ -169,9 +172,16 @@ static uint32_t time_of(const struct knowledge *k, uint64_t about)
 
 static bool knows(const struct knowledge *k, uint64_t block, int thread, uint32_t time)
 {
-    return k != NULL && (time_of(k, who(block, ALL_THREADS)) > time ||
-                         time_of(k, who(block, FIRST_WARP + thread / LANES)) > time ||
-                         time_of(k, who(block, FIRST_THREAD + thread)) > time);
+    return k != NULL &&
+           (time_of(k, who(block, FIRST_THREAD + thread)) > time ||
+            (thread < THREADS && (time_of(k, who(block, ALL_THREADS)) > time ||
+                                  time_of(k, who(block, FIRST_WARP + thread / LANES)) > time)));
+}
+
+// Of a block's threads, not of its copies.
+static bool is_of_threads(const struct fact *fact, uint64_t block)
+{
+    return fact->who >= who(block, ALL_THREADS) && fact->who < who(block, FIRST_MBARRIER);
 }
 
 // Leaves out what a barrier of the block has made superfluous.
@@ -179,12 +189,12 @@ static void drop_block(struct knowledge **k, uint64_t block)
 {
     int own = 0;
     for (int i = 0; *k != NULL && i < (*k)->count; i++)
-        own += (*k)->facts[i].who >> THREADS_BITS == block;
+        own += is_of_threads(&(*k)->facts[i], block);
     if (own == 0)
         return;
     struct knowledge *kept = new_knowledge((*k)->count);
     for (int i = 0; i < (*k)->count; i++)
-        if ((*k)->facts[i].who >> THREADS_BITS != block)
+        if (!is_of_threads(&(*k)->facts[i], block))
             kept->facts[kept->count++] = (*k)->facts[i];
     replace(k, kept);
 }
@@ -256,15 +266,21 @@ static void give(const struct warp *warp, uint32_t lanes, struct knowledge *cons
         }
 }
 
+// All that these lanes did until now.
+static void learn_of_lanes(const struct warp *warp, uint32_t lanes, struct knowledge **k)
+{
+    if (lanes == warp->live)
+        learn_fact(k, who(warp->block->index, FIRST_WARP + warp->index), warp->block->clock);
+    for (int l = 0; l < LANES && lanes != warp->live; l++)
+        if (lanes >> l & 1)
+            learn_of_itself(warp, l, k);
+}
+
 void order_lanes(struct warp *warp, uint32_t lanes)
 {
     struct knowledge *lots[2] = {NULL, NULL};
     gather(warp, lanes, lots);
-    if (lanes == warp->live)
-        learn_fact(&lots[0], who(warp->block->index, FIRST_WARP + warp->index), warp->block->clock);
-    for (int l = 0; l < LANES && lanes != warp->live; l++)
-        if (lanes >> l & 1)
-            learn_of_itself(warp, l, &lots[0]);
+    learn_of_lanes(warp, lanes, &lots[0]);
     give(warp, lanes, lots);
     order_forget(&lots[0]);
     order_forget(&lots[1]);
@@ -288,12 +304,12 @@ void order_block(struct block *block)
     order_forget(&lots[1]);
 }
 
-void order_bring(struct warp *warp, uint32_t lanes, struct knowledge **brought)
+// What lanes know, and that they bring it now.
+static void bring(struct warp *warp, uint32_t lanes, struct knowledge **brought)
 {
     struct knowledge *lots[2] = {NULL, NULL};
     gather(warp, lanes, lots);
     learn(brought, lots[0]);
-    learn_fact(brought, who(warp->block->index, FIRST_WARP + warp->index), warp->block->clock);
     order_forget(&lots[0]);
     order_forget(&lots[1]);
     for (int l = 0; l < LANES; l++)
@@ -301,10 +317,37 @@ void order_bring(struct warp *warp, uint32_t lanes, struct knowledge **brought)
             warp->order[l].time = warp->block->clock;
 }
 
+void order_bring(struct warp *warp, uint32_t lanes, struct knowledge **brought)
+{
+    bring(warp, lanes, brought);
+    learn_fact(brought, who(warp->block->index, FIRST_WARP + warp->index), warp->block->clock);
+}
+
+void order_bring_lanes(struct warp *warp, uint32_t lanes, struct knowledge **brought)
+{
+    bring(warp, lanes, brought);
+    learn_of_lanes(warp, lanes, brought);
+}
+
 void order_take(struct warp *warp, uint32_t lanes, struct knowledge *brought)
 {
     struct knowledge *const lots[2] = {brought, NULL};
     give(warp, lanes, lots);
+}
+
+void order_add(struct knowledge **to, struct knowledge *more)
+{
+    learn(to, more);
+}
+
+int order_thread_of(int mbarrier)
+{
+    return THREADS + mbarrier;
+}
+
+void order_landed(const struct block *block, int mbarrier, struct knowledge **brought)
+{
+    learn_fact(brought, who(block->index, FIRST_MBARRIER + mbarrier), block->clock);
 }
 
 // Fences ----------------------------------------------------------------------------------------
@@ -446,7 +489,7 @@ void order_see(struct warp *warp, int lane, bool shared, uint64_t address)
 
 bool order_knows(const struct warp *warp, int lane, uint64_t block, int thread, uint32_t time)
 {
-    if (block == warp->block->index &&
+    if (block == warp->block->index && thread < THREADS &&
         (time < warp->block->barrier_time || thread == thread_of(warp, lane)))
         return true;
     return knows(warp->order[lane].knows, block, thread, time);

@@ -37,10 +37,17 @@ void order_lanes(struct warp *warp, uint32_t lanes);
 void order_block(struct block *block);
 
 // Those of some warps do: each brings what it knows, and those that wait take what all have
-// brought.
+// brought. The latter lanes do so by themselves, without the others of their warp.
 void order_bring(struct warp *warp, uint32_t lanes, struct knowledge **brought);
+void order_bring_lanes(struct warp *warp, uint32_t lanes, struct knowledge **brought);
 void order_take(struct warp *warp, uint32_t lanes, struct knowledge *brought);
+void order_add(struct knowledge **to, struct knowledge *more);
 void order_forget(struct knowledge **knowledge);
+
+// Bulk copies are nobody's doing but their mbarrier's. What those of the block's mbarrier with this
+// number have brought until now is known to who takes this; to ask for it, the number of a thread.
+void order_landed(const struct block *block, int mbarrier, struct knowledge **brought);
+int order_thread_of(int mbarrier);
 
 // The two halves of a fence of these lanes, for their block only or for the GPU: what they have
 // seen comes before what they do from here on; and what they have done is what they publish from

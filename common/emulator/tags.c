@@ -98,3 +98,24 @@ _Noreturn void not_waited(const struct visitor *v, uint64_t earlier, int lane, c
           describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
           where(v, index, address, sizeof address));
 }
+
+_Noreturn void on_mbarrier(const struct visitor *v, int lane, const char *verb, uint64_t index)
+{
+    char address[256];
+    fault(v->warp, v->instruction, lane, "mbarrier: %s what holds an mbarrier: %s", verb,
+          where(v, index, address, sizeof address));
+}
+
+_Noreturn void not_landed(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
+                          uint64_t index)
+{
+    char address[256];
+    char place[256];
+    const struct code *code = v->warp->block->launch->code;
+    fault(v->warp, v->instruction, lane, "bulk copy: %s the destination of the one %s, %s: %s",
+          verb,
+          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
+          earlier & PENDING ? "which is still on its way"
+                            : "for which this thread has not waited by its mbarrier",
+          where(v, index, address, sizeof address));
+}

@@ -22,6 +22,9 @@ static const uint64_t THREAD_MASK = (UINT64_C(1) << THREAD_BITS) - 1;
 static const uint64_t PENDING = UINT64_C(1) << 63; // by a cp.async nobody has waited for
 static const uint64_t INVALID = UINT64_C(1) << 62; // by a copy of bytes that were never written
 
+// Of a write: an mbarrier is here, which takes instructions of its own.
+static const uint64_t OF_MBARRIER = ~UINT64_C(0);
+
 // Flags of a read.
 static const uint64_t MANY_WARPS = UINT64_C(1) << 63;
 static const uint64_t MANY_LANES = UINT64_C(1) << 62; // of one warp, since it last synchronized
@@ -83,6 +86,11 @@ _Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote
                     const char *verb, const char *reason, uint64_t index);
 _Noreturn void never_written(const struct visitor *v, int lane, uint64_t index);
 _Noreturn void not_waited(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
+                          uint64_t index);
+_Noreturn void on_mbarrier(const struct visitor *v, int lane, const char *verb, uint64_t index);
+
+// The same of what a bulk copy brings: it is on its way, or the lane has not waited for it.
+_Noreturn void not_landed(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
                           uint64_t index);
 
 #endif

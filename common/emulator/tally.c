@@ -52,9 +52,9 @@ const char *work_key(enum work work)
 static enum work work_of(const struct detail *detail)
 {
     static const char *const control[] = {
-        "bra",           "brx",       "ret",    "exit",  "call",
-        "bar",           "trap",      "membar", "fence", "cp.async.commit",
-        "cp.async.wait", "nanosleep", NULL};
+        "bra",           "brx",       "ret",      "exit",       "call",
+        "bar",           "trap",      "membar",   "fence",      "cp.async.commit",
+        "cp.async.wait", "nanosleep", "mbarrier", "setmaxnreg", NULL};
     static const char *const memory[] = {"ld.", "st.", "atom.", "red.", "cp.async.", "tex.", NULL};
     const struct text opcode = detail->statement->opcode;
     if (starts_with_any(opcode, control))
@@ -76,9 +76,9 @@ static enum work work_of(const struct detail *detail)
 
 const char *traffic_name(enum traffic traffic)
 {
-    static const char *const names[] = {"global load",   "global store", "global atomic",
-                                        "texture load",  "shared load",  "shared store",
-                                        "shared atomic", "local load",   "local store"};
+    static const char *const names[] = {
+        "global load", "global store", "global atomic", "texture load", "bulk copy",
+        "shared load", "shared store", "shared atomic", "local load",   "local store"};
     return names[traffic];
 }
 
@@ -88,6 +88,8 @@ enum traffic traffic_of(const struct detail *detail, enum window window)
     const bool atomic = starts_with(opcode, "atom.") || starts_with(opcode, "red.");
     if (starts_with(opcode, "tex."))
         return TEXTURE_LOAD;
+    if (starts_with(opcode, "cp.async.bulk."))
+        return BULK_COPY;
     if (window == WINDOW_LOCAL)
         return detail->write ? LOCAL_STORE : LOCAL_LOAD;
     if (window == WINDOW_SHARED)

@@ -22,6 +22,7 @@ enum traffic {
     GLOBAL_STORE,
     GLOBAL_ATOMIC,
     TEXTURE_LOAD,
+    BULK_COPY, // of cp.async.bulk
     SHARED_LOAD,
     SHARED_STORE,
     SHARED_ATOMIC,

@@ -113,15 +113,17 @@ struct detail {
     bool loops;       // of a branch: it goes back to the start of a loop
     enum space space; // of an access
     bool write;
-    bool wide_address;   // s[0] is a 64-bit register
-    uint8_t element;     // bytes of one element
-    uint8_t vector;      // elements
-    uint8_t bytes;       // of all elements
-    int64_t offset;      // added to s[0]
-    int64_t from_offset; // of cp.async: added to s[1]
-    int groups;          // of cp.async.wait_group; -1: all
-    bool has_size;       // of cp.async: s[2] holds the number of bytes to read
-    bool has_ignore;     // of cp.async: predicate s[2] tells to read nothing
+    bool wide_address;       // s[0] is a 64-bit register
+    uint8_t element;         // bytes of one element
+    uint8_t vector;          // elements
+    uint8_t bytes;           // of all elements
+    int64_t offset;          // added to s[0]
+    int64_t from_offset;     // of cp.async: added to s[1]
+    int groups;              // of cp.async.wait_group; -1: all
+    bool has_size;           // of cp.async: s[2] holds the number of bytes to read
+    bool has_ignore;         // of cp.async: predicate s[2] tells to read nothing
+    bool wide_mbarrier;      // of a bulk copy: s[3], its mbarrier's address, is a 64-bit register
+    int64_t mbarrier_offset; // added to that
     enum atomic atomic;
     enum number_type type; // of an atomic, or of lanes' values
     bool strong;           // of an access: it has a place in the order between threads
@@ -130,9 +132,12 @@ struct detail {
     bool polls;                          // its value decides whether a loop goes on
     bool unused;                         // of an atomic: nobody looks at its result
     enum combination combination;
+    int registers;  // of setmaxnreg
     bool negated;   // of a barrier or a vote: the predicate
     bool arrives;   // of a barrier: does not wait
-    bool has_count; // of a barrier: s[1] says for how many threads it is
+    bool has_count; // of a barrier: s[1] says for how many threads it is; or how many arrive
+    bool expects;   // of an mbarrier: s[1] says how many bytes of copies are to come
+    bool parity;    // of a wait for one: s[1] is a phase's parity, not what an arrival gave
     transfer *move;
     struct conversion conversion; // of cvt
     struct carrying carrying;     // of a sum with a carry
@@ -217,6 +222,7 @@ struct warp {
     uint64_t local_bytes;         // that each lane has room for
     struct copy_queue *copies;    // cp.async: what has been asked for and not waited for
     struct lane_order *order;     // LANES; NULL where nobody needs it
+    int waited_for[LANES];        // the mbarrier that a lane has waited for last
     uint32_t tensor_a[4][LANES], tensor_b[2][LANES]; // operands of tensor cores, on their way
 };
 
@@ -236,6 +242,20 @@ struct barrier {
 
 enum {
     BARRIERS = 16,
+    MBARRIERS = 512, // that a block makes, at different places
+};
+
+// A barrier in shared memory that counts arrivals and bytes of bulk copies, phase after phase.
+struct mbarrier {
+    uint32_t place; // from the start of the window
+    bool live;
+    uint32_t count, pending; // arrivals of each phase, and those that this one still lacks
+    int64_t bytes;           // that this phase still lacks
+    uint32_t phase;          // how many have ended
+    int maker;               // the thread that has made it, and when
+    uint32_t made;           //
+    bool fenced;             // bulk copies may use it
+    struct knowledge *brought, *passed; // to this phase, and by all that have ended
 };
 
 // A block that runs. Reused for block after block.
@@ -253,6 +273,9 @@ struct block {
     struct notes *notes;               // where threads of a block are put in order in other ways
     struct publications *publications; // where there is an order to note at all
     struct barrier barriers[BARRIERS];
+    struct mbarrier mbarriers[MBARRIERS];
+    int mbarrier_count;
+    struct bulk_queue *bulk;           // bulk copies that nobody has waited for
     uint64_t phase;                    // counts the times that all warps have had their turn
     uint64_t turn_end;                 // instructions after which others get a turn
     bool moved;                        // has changed something since its turn began

@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "async.h"
 #include "barriers.h"
+#include "bulk.h"
 #include "counters.h"
 #include "emulator.h"
 #include "exact.h"
@@ -17,6 +18,7 @@
 #include "fault.h"
 #include "footprint.h"
 #include "frames.h"
+#include "mbarriers.h"
 #include "opcodes.h"
 #include "order.h"
 #include "shadow.h"
@@ -105,6 +107,8 @@ static struct block *open_block(const struct worker *worker)
 static void close_block(struct block *block)
 {
     barriers_reset(block);
+    mbarriers_reset(block);
+    bulk_free(block);
     for (int i = 0; i < block->warp_count; i++) {
         struct warp *warp = &block->warps[i];
         async_free(warp);
@@ -233,6 +237,11 @@ static _Noreturn void report_deadlock(const struct worker *worker, struct block 
                  "; %llu blocks have not begun, because the GPU has room for %d at a time",
                  (unsigned long long)(launch->blocks - begun), launch->resident);
     const struct instruction *const at = &launch->code->instructions[fragment->from];
+    if (at->run == mbarrier_wait) {
+        char what[512];
+        fault(warp, at, first_lane(fragment->lanes), "deadlock: waits %s%s",
+              mbarrier_lacks(warp, first_lane(fragment->lanes), what, sizeof what), others);
+    }
     fault(warp, at, first_lane(fragment->lanes), "deadlock: %s%s",
           at->flow == FLOW_BRANCH
               ? "this loop does not end: nothing that it computes or reads changes any more"
