@@ -164,6 +164,12 @@ def check_known():
     got = [total([kernel], kind, field) for kind, field in
            (("global load", "sectors"), ("shared load", "wavefronts"), ("global load", "requests"))]
     tap.ok(got == [2, 1, 1], "generic addresses: what is in global and what is in shared memory", got)
+    text = tap.run(["build/tests/emulator/bulk", "counted"]).stdout
+    kernel = json.loads(text.removesuffix("ok\n"))[0]
+    got = [total([kernel], "bulk copy", field) for field in ("requests", "sectors", "bytes")]
+    others = [a for a in kernel["accesses"] or [] if a["kind"] != "bulk copy"]
+    tap.ok(got == [2, 8 + 2, 256 + 32] and not others and "bulk copies" in kernel["assumed"],
+           "bulk copies: sectors, and nothing that an mbarrier does", kernel)
     kernel = count_case("twice")
     tap.ok((kernel["launches"], total([kernel], "global load", "requests")) == (2, 2),
            "launches of a kernel are added up, forgotten ones are not", kernel)
