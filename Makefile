@@ -181,10 +181,12 @@ endif
 endif
 
 # Flags for nvcc that build source $1: SASS and PTX for each architecture, or for the lowest one
-# that the step can run on; a step that the GPU cannot run still has to start and say so.
+# that the step can run on; a step that the GPU cannot run still has to start and say so. What only one
+# architecture has is built for that one, with its own features (90a).
 minimum_of = $(shell sed -n 's/.*\.minimum_capability = \([0-9]*\),.*/\1/p' $1)
-targets_of = $(sort $(shell for a in $(ARCHITECTURES); do \
-	[ "$${a%[af]}" -lt $(or $(minimum_of),0) ] && echo $(minimum_of) || echo $$a; done))
+only_of = $(shell sed -n 's/.*\.only_capability = \([0-9]*\),.*/\1a/p' $1)
+targets_of = $(or $(only_of),$(sort $(shell for a in $(ARCHITECTURES); do \
+	[ "$${a%[af]}" -lt $(or $(minimum_of),0) ] && echo $(minimum_of) || echo $$a; done)))
 gencode = $(foreach a,$(targets_of),-gencode 'arch=compute_$a,code=[sm_$a,compute_$a]')
 
 empty :=
@@ -296,8 +298,8 @@ ptx_for = $(if $(filter 8% 90,$1),80,$1)
 build/matrix/%.log: steps/%.cu build/nvcc-flags
 	$(call say,MATRIX,$*)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -fatbin -Xptxas -v -MMD -MP -MF $(@:.log=.d) -MT $@ $< -o $(@:.log=.fatbin) \
-		$(foreach a,$(KNOWN),$(if $(shell [ $a -ge $(or $(call minimum_of,$<),0) ] && echo yes), \
-		-gencode arch=compute_$(call ptx_for,$a)$(comma)code=sm_$a)) 2>$@ || { cat $@ >&2; exit 1; }
+		$(if $(call only_of,$<),$(call gencode,$<),$(foreach a,$(KNOWN),$(if $(shell [ $a -ge $(or $(call minimum_of,$<),0) ] && echo yes), \
+		-gencode arch=compute_$(call ptx_for,$a)$(comma)code=sm_$a))) 2>$@ || { cat $@ >&2; exit 1; }
 
 matrix: $(MATRIX_LOGS)
 	@$(call need,python3,python3)

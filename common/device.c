@@ -69,14 +69,21 @@ static void check_that_there_is(int64_t id)
         fail(EXIT_USAGE, "--device %" PRId64 ": there are devices 0 to %d", id, count - 1);
 }
 
+bool runs_on(const struct device *device, const struct step *step)
+{
+    return step->only_capability != 0 ? device->capability == step->only_capability
+                                      : device->capability >= step->minimum_capability;
+}
+
 void check_capability(const struct device *device, const struct step *step)
 {
-    const int needed = step->minimum_capability;
+    const int only = step->only_capability;
+    const int needed = only != 0 ? only : step->minimum_capability;
 
-    if (device->capability < needed)
-        fail(EXIT_SKIPPED, "%s needs compute capability %d.%d, and %s has %d.%d", step->title,
-             needed / 10, needed % 10, device->name, device->capability / 10,
-             device->capability % 10);
+    if (!runs_on(device, step))
+        fail(EXIT_SKIPPED, "%s needs compute capability %d.%d%s, and %s has %d.%d", step->title,
+             needed / 10, needed % 10, only != 0 ? " and no other" : "", device->name,
+             device->capability / 10, device->capability % 10);
 }
 
 struct device open_device(int64_t id)
@@ -115,6 +122,9 @@ int query_kernels(const struct step *step, const struct device *device, struct k
 
     for (i = 0; i < STEP_KERNELS && step->kernels[i].function != NULL; i++) {
         const void *kernel = step->kernels[i].function;
+        const int others = step->kernels[i].threads;
+        const int threads = others > 0 ? others : step->threads;
+        const int dynamic_shared = others > 0 ? 0 : step->dynamic_shared;
         struct cudaFuncAttributes attributes;
         const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
 
@@ -124,14 +134,14 @@ int query_kernels(const struct step *step, const struct device *device, struct k
         check_cuda(error, "cudaFuncGetAttributes", __FILE__, __LINE__);
         facts[i].path = step->kernels[i].path;
         facts[i].registers = attributes.numRegs;
-        facts[i].shared_bytes = (int64_t)attributes.sharedSizeBytes + step->dynamic_shared;
+        facts[i].shared_bytes = (int64_t)attributes.sharedSizeBytes + dynamic_shared;
         facts[i].spilled_bytes = (int64_t)attributes.localSizeBytes;
         CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        step->dynamic_shared));
-        CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &facts[i].blocks_per_sm, kernel, step->threads, (size_t)step->dynamic_shared));
+                                        dynamic_shared));
+        CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts[i].blocks_per_sm, kernel,
+                                                                 threads, (size_t)dynamic_shared));
         facts[i].occupancy_percent =
-            100.0 * facts[i].blocks_per_sm * step->threads / device->max_threads_per_sm;
+            100.0 * facts[i].blocks_per_sm * threads / device->max_threads_per_sm;
     }
     return i;
 }

@@ -202,13 +202,16 @@ static void list_step(const struct options *options, const struct step *step)
     if (count_devices() > 0) {
         device = open_device(options->device);
         setting.device = &device;
-        if (device.capability >= step->minimum_capability)
+        if (runs_on(&device, step))
             setting.kernel_count = query_kernels(step, &device, setting.kernels);
     }
     print_setting(&setting);
-    if (setting.device != NULL && setting.device->capability < step->minimum_capability)
-        print_note("kernel   none that this device can run: they need compute capability %d.%d",
-                   step->minimum_capability / 10, step->minimum_capability % 10);
+    if (setting.device != NULL && !runs_on(setting.device, step)) {
+        const int needed =
+            step->only_capability != 0 ? step->only_capability : step->minimum_capability;
+        print_note("kernel   none that this device can run: they need compute capability %d.%d%s",
+                   needed / 10, needed % 10, step->only_capability != 0 ? " and no other" : "");
+    }
 }
 
 // On the GPU, or on the emulator where that has been asked for or there is no GPU.

@@ -37,6 +37,7 @@ struct sgemm {
 struct step_kernel {
     const char *path;     // when it runs, in a few words; "" where the step has only one
     const void *function; // NULL ends the list
+    int threads;          // of a block that is not the step's, and asks for no shared memory; or 0
 };
 
 enum {
@@ -61,6 +62,7 @@ struct step {
     const char *arithmetic;
 
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do
+    int only_capability;    // the only one, for what no other GPU has; 0 where there are others
     struct step_kernel kernels[STEP_KERNELS];
 
     // Before the first launch: makes problem->workspace, and leaves nothing of that to be done on
@@ -90,7 +92,7 @@ static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int ti
 }
 
 extern const struct step step01, step02, step03, step04, step05, step06, step07, step08, step09,
-    step10, step11, step14, step15, step16, step17, step18;
+    step10, step11, step13, step14, step15, step16, step17, step18, step19;
 
 #ifdef __cplusplus
 }

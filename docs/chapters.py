@@ -254,7 +254,18 @@ def shown(experiment, row, column, digits):
     return f"{float(found[-int(column)]):.{digits}f}"
 
 
-VALUES = (watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown, mma_cycles, tensor_sum)
+def errors():
+    """{(inputs, m, k, of): record} of accuracy.csv."""
+    return {(record["inputs"], record["m"], record["k"], record["of"]): record for record in measured.table("accuracy")}
+
+
+def worse_than_cublas(name):
+    """The largest ratio of a step's mean error to that of cuBLAS in float32."""
+    found = errors()
+    return f"{max(float(record['mean_error']) / float(found[(*key[:3], 'cuBLAS float32')]['mean_error']) for key, record in found.items() if key[3] == f'step {name}'):.1f}"
+
+
+VALUES = (worse_than_cublas, watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown, mma_cycles, tensor_sum)
 
 # ---------------------------------------------------------------------------- blocks
 
@@ -533,20 +544,21 @@ def choices():
     return "\n".join(out)
 
 
-def three_tf32():
-    """Step 15 beside step 14 and cuBLAS, which compute in float32."""
-    out = [row(["TFLOP/s", "step 15, 3xTF32", "step 14, float32", "cuBLAS, float32", "3xTF32 is faster than cuBLAS's float32 by"]), "|---|--:|--:|--:|--:|"]
+def three_tf32(*names):
+    """Steps that compute in 3xTF32 beside step 14 and cuBLAS, which compute in float32; the first is compared."""
+    out = [row(["TFLOP/s", *(f"step {name}, 3xTF32" for name in names), "step 14, float32", "cuBLAS, float32",
+                f"step {names[0]} is faster than cuBLAS's float32 by"]), "|---|" + "--:|" * (len(names) + 3)]  # fmt: skip
     for size in (1024, 2048, 4096, 8192, 12288):
-        found = measured.runs_of(measured.table("three_tf32"), "15", size, size, size)
-        out.append(row([f"m = n = k = {size}", f"{measured.median(found, 'step_tflops'):.1f}", try_rate("14", str(size)),
-                        f"{measured.median(found, 'cublas_tflops'):.1f}", f"{100 * (measured.median(found, 'ratio') - 1):+.0f} %"]))  # fmt: skip
+        runs = [measured.runs_of(measured.table("three_tf32"), name, size, size, size) for name in names]
+        out.append(row([f"m = n = k = {size}", *(f"{measured.median(found, 'step_tflops'):.1f}" for found in runs), try_rate("14", str(size)),
+                        f"{measured.median(runs[0], 'cublas_tflops'):.1f}", f"{100 * (measured.median(runs[0], 'ratio') - 1):+.0f} %"]))  # fmt: skip
     return "\n".join(out)
 
 
-def accuracy():
-    """Errors of step 15 and of cuBLAS against float64, the mean and the largest."""
-    found = {(record["inputs"], record["m"], record["k"], record["of"]): record for record in measured.table("accuracy")}
-    whose = list(dict.fromkeys(name for *_, name in found))
+def accuracy(*names):
+    """Errors of steps and of cuBLAS against float64, the mean and the largest."""
+    found = errors()
+    whose = [f"step {name}" for name in names] + ["cuBLAS float32", "cuBLAS TF32"]
     out = [row(["inputs", "m = n", "k", *(f"{name}: mean, largest" for name in whose)]), "|---|--:|--:|" + "--:|" * len(whose)]
     for inputs, m, k in dict.fromkeys(key[:3] for key in found):
         cells = [found[inputs, m, k, name] for name in whose]

@@ -595,9 +595,60 @@ def split_15():
     return picture
 
 
+def roles_13():
+    """The ring between the warp that copies and those that multiply."""
+    picture = Picture(
+        760, 300, "Step 13: who waits for whom",
+        "A ring of four pairs of tiles. The warp that copies waits until a pair is empty, then starts two bulk copies into it. The eight warps "
+        "that multiply wait until a pair is full, and say when they have read it. Each pair has an mbarrier for either.",
+    )  # fmt: skip
+    picture.cell(16, 60, 140, 120, "1 warp: copies", "blue", 13)
+    picture.cell(604, 60, 140, 120, "8 warps: multiply", "amber", 13)
+    states = (("pair 0", "green", "being read"), ("pair 1", "green", "full"), ("pair 2", "blue", "bytes on their way"), ("pair 3", "empty", "empty"))
+    for i, (name, colour, state) in enumerate(states):
+        x = 210 + 86 * i
+        picture.cell(x, 84, 80, 72, name, colour, 12)
+        picture.text(x + 40, 174, state, 10, "middle", "faint")
+    picture.line(156, 100, 204, 100, arrow=True)
+    picture.line(554, 100, 602, 100, arrow=True)
+    picture.text(380, 40, "full[stage]: one arrival, and as many bytes as a pair of tiles has", 12, "middle")
+    picture.line(210, 52, 550, 52, "ink", 1.5, True)
+    picture.text(380, 222, "empty[stage]: eight arrivals, one for each warp that has read", 12, "middle")
+    picture.line(550, 202, 210, 202, "ink", 1.5, True)
+    picture.text(16, 260, "Each side has its own place in the ring. Neither waits for the block as a whole: a warp may be", 12, colour="faint")
+    picture.text(16, 278, "a pair ahead of another, and the copies up to four pairs ahead of the slowest.", 12, colour="faint")
+    return picture
+
+
+def pieces_19():
+    """How a tile of B lies in shared memory for wgmma."""
+    picture = Picture(
+        760, 330, "Step 19: a tile of B in shared memory",
+        "A piece is 8 columns of B with 4 terms each: 8 rows of 16 bytes, 128 bytes in a row. Pieces for neighbouring columns follow each other, "
+        "16 for 128 columns; the next four terms come 2048 bytes later. One wgmma reads two such rows of pieces: 8 terms of 128 columns.",
+    )  # fmt: skip
+    picture.text(16, 28, "a piece: 8 columns of B, 4 terms", 13, bold=True)
+    for i in range(8):
+        picture.text(66, 58 + 22 * i, f"column {i}", 11, "end", "faint")
+        for p in range(4):
+            picture.cell(74 + 44 * p, 44 + 22 * i, 44, 22, 4 * i + p, ("blue", "green", "amber", "rose")[p], 11)
+    picture.text(162, 240, "numbers: banks, all 32", 11, "middle", "faint")
+    picture.text(372, 28, "the tile, large parts: 128 columns, 32 terms", 13, bold=True)
+    for p in range(8):
+        y = 44 + 22 * p
+        picture.text(364, y + 15, f"terms {4 * p} to {4 * p + 3}", 11, "end", "faint")
+        for i in range(16):
+            picture.cell(372 + 23 * i, y, 23, 22, "", "teal" if p < 2 else "empty")
+    picture.frame(372, 44, 368, 44)
+    picture.text(556, 240, "a cell: a piece, 128 bytes; a row of 16: 2048 bytes", 11, "middle", "faint")
+    picture.text(16, 274, "frame: what one wgmma reads, 8 terms of 128 columns. Its descriptor: starts here, 2048 bytes further along k, 128 along", 12, colour="faint")
+    picture.text(16, 292, "the columns. The small parts follow, 16 KiB behind.", 12, colour="faint")
+    return picture
+
+
 FIGURES = (
     access_01, tiles_02, loads_02, loads_03, banks_03, timeline_04, lanes_05, hierarchy_05, store_06, xor_07,
-    texture_08, path_09, ring_09, tile_09, waves_10, split_15,
+    texture_08, path_09, ring_09, tile_09, waves_10, roles_13, split_15, pieces_19,
 )  # fmt: skip
 
 

@@ -45,11 +45,13 @@ IDEAS = {
     "09": "`cp.async`: from global to shared memory without registers, and a tile twice as wide",
     "10": "`sgemm()` as BLAS has it: estimates which of 07, 08 and 09 is the quickest, and starts it",
     "11": "a ring of four pairs of tiles: copies have more than a round to arrive; no bounds in the loop",
+    "13": "bulk copies by one warp, of tiles that were packed before; the others only multiply, and wait at mbarriers",
     "14": "what would be the last round of tiles is cut along k: every SM gets an equal share",
     "15": "tensor cores: each operand as two TF32 numbers, three products: as accurate as float32, but not float32",
     "16": "the same with tiles of 64x64, for a small C",
     "17": "8x8 elements of C a thread in place of 8x4: fewer loads a product, for a narrow C and a long k",
     "18": "`sgemm()` chooses among 14, 16 and 17, too: what counts there is the parts to add up",
+    "19": "tensor cores as Hopper has them: four warps, one `wgmma`, B read from shared memory; three products as in 15",
 }
 
 

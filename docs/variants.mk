@@ -68,7 +68,7 @@ $(eval $(call stamp,loop-architecture,$(LOOP_ARCH)))
 build/loops/%.cubin: $$(or $$(call source_of,$$*),build/variants/$$*.cu) build/nvcc-flags \
 		build/loop-architecture
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=compute_$(LOOP_ARCH),code=sm_$(LOOP_ARCH) -MMD -MP -MF $(@:.cubin=.d) -cubin $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(or $(call only_of,$<),$(LOOP_ARCH)),-gencode arch=compute_$a,code=sm_$a) -MMD -MP -MF $(@:.cubin=.d) -cubin $< -o $@
 
 .PHONY: loops
 loops: $(LOOPS:%=build/loops/%.cubin)

@@ -1,9 +1,10 @@
-// How far step 15 is from float64, beside cuBLAS in float32 and in TF32: for inputs of several
-// kinds and several k, as CSV. An error is given in units of 2^-24 times the sum of |a * b|, half
-// of float32's last bit if nothing cancels: its mean and the largest, over all elements of C.
+// How far steps 15 and 19 are from float64, beside cuBLAS in float32 and in TF32: for inputs of
+// several kinds and several k, as CSV. An error is given in units of 2^-24 times the sum of |a *
+// b|, half of float32's last bit if nothing cancels: its mean and the largest, over all elements of
+// C.
 //
-// On a GPU: make step15 && nvcc -arch=native -Icommon -o build/accuracy tests/accuracy.cu \
-//     build/steps/15_tensor_cores.o -lcublas && build/accuracy
+// On a GPU: make step15 step19 && nvcc -arch=native -Icommon -o build/accuracy tests/accuracy.cu \
+//     build/steps/15_tensor_cores.o build/steps/19_wgmma.o -lcublas && build/accuracy
 #include <cublas_v2.h>
 #include <math.h>
 #include <stdio.h>
@@ -106,6 +107,24 @@ static void print_errors(enum kind kind, const struct sgemm *p, const char *who,
     free(got);
 }
 
+// 90 for 9.0.
+static int capability_of_device(void)
+{
+    int major, minor;
+
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+              cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess,
+          "cudaDeviceGetAttribute");
+    return 10 * major + minor;
+}
+
+static void multiply(const struct step *step, struct sgemm p)
+{
+    check(step->prepare == NULL || step->prepare(&p) == cudaSuccess, step->name);
+    check(step->launch(&p, NULL) == cudaSuccess, step->name);
+    check(step->release == NULL || step->release(&p) == cudaSuccess, step->name);
+}
+
 static void cublas_float32(cublasHandle_t handle, const struct sgemm *p, cublasMath_t mode)
 {
     const float one = 1, zero = 0;
@@ -146,8 +165,12 @@ static void measure(cublasHandle_t handle, enum kind kind, int64_t m, int64_t n,
     fill<<<(unsigned)((k * n + 255) / 256), 256>>>(kind, k, n, 1, b, exact_b, magnitude_b);
     double *const wanted = cublas_float64(handle, &p, exact_a, exact_b);
     double *const magnitudes = cublas_float64(handle, &p, magnitude_a, magnitude_b);
-    check(step15.launch(&p, NULL) == cudaSuccess, "step 15");
+    multiply(&step15, p);
     print_errors(kind, &p, "step 15", wanted, magnitudes);
+    if (capability_of_device() == step19.only_capability) {
+        multiply(&step19, p);
+        print_errors(kind, &p, "step 19", wanted, magnitudes);
+    }
     cublas_float32(handle, &p, CUBLAS_PEDANTIC_MATH);
     print_errors(kind, &p, "cuBLAS float32", wanted, magnitudes);
     cublas_float32(handle, &p, CUBLAS_TF32_TENSOR_OP_MATH);

@@ -109,7 +109,7 @@ def main(program, size, folder, csv_path=None):
     with tempfile.NamedTemporaryFile("r", suffix=".csv") as log:
         command = [
             ncu, "--csv", "--log-file", log.name, "--print-units", "base", "--clock-control", "none",
-            "--kernel-name", "regex:step_", "--launch-count", "1", "--metrics", ",".join(metrics()),
+            "--kernel-name", "regex:step_sgemm", "--launch-count", "1", "--metrics", ",".join(metrics()),
             program, "-s", size, "--no-verify", "--repeats", "1",
         ]  # fmt: skip
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

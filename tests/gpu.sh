@@ -91,7 +91,7 @@ for phase in $phases; do
         run tensor_cores build/tensor_cores && mv "$out/tensor_cores.txt" "$out/tensor_cores.csv"
     [ "$phase" = facts ] &&
         "$tools/nvcc" -arch=native -Icommon -o build/accuracy tests/accuracy.cu \
-            build/steps/15_tensor_cores.o -lcublas &&
+            build/steps/15_tensor_cores.o build/steps/19_wgmma.o -lcublas &&
         run accuracy build/accuracy && mv "$out/accuracy.txt" "$out/accuracy.csv"
     [ "$phase" = basics ] && for experiment in $experiments; do
         run "step00-$experiment" ./step00 "$experiment"

@@ -25,8 +25,10 @@ def main(tools, path, *cubins):
         step = os.path.basename(cubin).split(".")[0]
         for kernel, instructions in sass.kernels(sass.listing(cubin, tools)).items():
             counts = collections.Counter(sass.kind(operation) for operation, _ in sass.main_loop(instructions))
+            total, products = sum(counts.values()), counts["FFMA"] + counts["HMMA"] + counts["HGMMA"]
+            if products == 0:
+                continue  # it packs
             rows += [(step, kernel, op, count) for op, count in sorted(counts.items())]
-            total, products = sum(counts.values()), counts["FFMA"] + counts["HMMA"]
             cells = (f"{of_class(counts, name):>7}" for name in CLASSES)
             print(f"{step:18}{kernel:22}{total:5}", *cells, f"{(total - products) / products:12.3f}")
     with open(path, "w", newline="", encoding="utf-8") as file:

@@ -11,6 +11,12 @@ DELETIONS = [
     ("sync", r"__syncwarp\(\);", ";"),
     ("wait", r"cp\.async\.wait_all;", ""),
     ("wait", r"cp\.async\.wait_group %0;", ""),
+    ("wait", r"wait_for\(&ring->empty[^;]*;", ";"),
+    ("wait", r"(if \([^;{]*!come\)\s*)?wait_for\(&ring->full[^;]*;", ";"),
+    ("wait", r"wgmma\.wait_group\.sync\.aligned 0;", ""),
+    ("fence", r"(fence\.proxy\.async\.shared::cta|wgmma\.fence\.sync\.aligned);", ""),
+    ("arrival", r"(if \([^;{]*\)\s*)?release_tiles\(ring, \w+\);", ";"),
+    ("arrival", r"arrive_and_expect\(&[^;]*;", ";"),
     ("clobber", r': "memory"\)', ")"),
     ("predicate", r"@inside ", ""),
     ("k-bound", r"inside_k && ", ""),
@@ -33,17 +39,20 @@ DELETIONS = [
     ("k-bound", r"\bi < rows \?", "true ?"),  # of A's rows, of B's terms
     ("k-bound", r"min\(left, (\(int64_t\)TILE_K)\)", r"\1"),
     ("row-bound", r"\(int\)min\(problem\.m - tile_row, \(int64_t\)TILE_M\)", "TILE_M"),
-    ("column-bound", r"\w+ < cols \?", "true ?"),
+    ("column-bound", r"\w+ < (cols|problem\.n) \?", "true ?"),
+    ("k-bound", r"\(int\)min\(problem\.k - first, \(int64_t\)PACK_TERMS\)", "PACK_TERMS"),
+    ("row-bound", r"i \+ PACK_APART \* x < rows \?", "true ?"),
     ("column-bound", r"min\((tile_col [^;]*), last_col\)", r"(\1)"),
     ("column-bound", r"aligned && cols > 0", "aligned"),
     ("product", r"mma\(sum\[i\], \w+\[p\]\[i\], \w+\);", ";"),
+    ("product", r"wgmma\(sum, \w+\[p\], descriptor[^;]*\);", ";"),
     ("beta", r"beta == 0 \? (alpha \* [\w\[\]]+|make_float4\(0, 0, 0, 0\)) : ", ""),
     ("scalar", r"p\.alpha == 0 \|\| ", ""),
     ("scalar", r"p\.alpha == 0 \|\| p\.k == 0", "p.alpha == 0"),
     ("alignment", r"\(uintptr_t\)\w+(\.B)? % \w+ [!=]= 0 (&&|\|\|) ", ""),
     ("alignment", r" \|\| cols % 4 != 0", ""),
     ("alignment", r"\(uintptr_t\)p\.[AB] \| ", ""),
-    ("alignment", r" \| \(uintptr_t\)p\.C", ""),
+    ("alignment", r"( \| )?\(uintptr_t\)p\.C( % 16 == 0 && (?=\(p\.ldc))?", ""),
     ("alignment", r"(p\.lda|p\.ldb|p\.ldc|p\.k) \| ", ""),
     ("alignment", r" \| p\.n(?=\))", ""),
     ("alignment", r" (&&|\|\|) (p\.ldb|p\.n|ld) % 4 [!=]= 0", ""),
@@ -54,7 +63,14 @@ DELETIONS = [
 FEWEST = {"k-bound": 1, "row-bound": 1, "column-bound": 1, "beta": 1, "scalar": 2}
 FEWEST_WITH_TILES = {"barrier": 2, "k-bound": 4, "row-bound": 2, "column-bound": 2, "beta": 1, "scalar": 2}
 
-FEWEST_OF = {"01": FEWEST, "15": {**FEWEST_WITH_TILES, "barrier": 1, "product": 3}}  # 15 copies and waits in one place
+# 15 copies and waits in one place. 13 and 19 pack, with a barrier, and multiply without.
+PACKED = {**FEWEST_WITH_TILES, "wait": 2, "fence": 1, "arrival": 2}
+FEWEST_OF = {
+    "01": FEWEST,
+    "13": PACKED,
+    "15": {**FEWEST_WITH_TILES, "barrier": 1, "product": 3},
+    "19": {**PACKED, "wait": 3, "fence": 2, "product": 3},
+}
 
 HOST_KINDS = ("scalar", "alignment")  # these change no kernel
 

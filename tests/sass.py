@@ -39,7 +39,7 @@ def kernels(text):
 
 def main_loop(instructions):
     """[(operation, operands), ...] from the target of a backward branch to the branch. Of the loops
-    with more than half as many FFMA (HMMA, of tensor cores) as the one with the most, the shortest: what
+    with more than half as many FFMA (HMMA, HGMMA, of tensor cores) as the one with the most, the shortest: what
     is around it loops over tiles. Empty where no loop has one."""
     loops = []
     for address, operation, operands in instructions:
@@ -51,7 +51,7 @@ def main_loop(instructions):
 
 
 def products(loop):
-    return sum(operation.startswith(("FFMA", "HMMA")) for operation, _ in loop)
+    return sum(operation.startswith(("FFMA", "HMMA", "HGMMA")) for operation, _ in loop)
 
 
 def kind(operation):

@@ -80,11 +80,11 @@ MUTATED_HOSTS := $(patsubst %.cu,%,$(wildcard build/mutations/host/*.cu))
 .PHONY: mutations
 mutations: $(MUTATED_KERNELS) $(MUTATED_HOSTS)
 
-MUTATION_TARGET := -gencode arch=compute_80,code=compute_80
+mutation_target = $(foreach a,$(or $(call only_of,$1),80),-gencode arch=compute_$a,code=compute_$a)
 
 # A mutated kernel takes the place of the step's own in the step's object.
 build/mutations/kernel/%.fatbin: build/mutations/kernel/%.cu build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(MUTATION_TARGET) -fatbin $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(call mutation_target,$<) -fatbin $< -o $@
 
 $(MUTATED_KERNELS:%=%.o): %.o: %.fatbin $$(call object_of,$$(call step_of,$$*))
 	$(Q)objcopy --update-section .nv_fatbin=$< $(word 2,$^) $@
@@ -92,7 +92,7 @@ $(MUTATED_KERNELS:%=%.o): %.o: %.fatbin $$(call object_of,$$(call step_of,$$*))
 # Where host code is mutated, the kernels are the step's own: what is compiled beside it, in haste, is
 # replaced. What a deletion leaves without use is nothing to warn of.
 build/mutations/host/%.o: build/mutations/host/%.cu $$(call object_of,$$(call step_of,$$*)) build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcicc -O0 -Xcompiler -Wno-unused-parameter $(MUTATION_TARGET) -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcicc -O0 -Xcompiler -Wno-unused-parameter $(call mutation_target,$<) -c $< -o $@
 	$(Q)objcopy --dump-section .nv_fatbin=$@.fatbin $(word 2,$^) /dev/null
 	$(Q)objcopy --update-section .nv_fatbin=$@.fatbin $@
 
