@@ -15,6 +15,7 @@ import tap
 
 PROGRAMS = os.path.join(steps.ROOT, "build", "tests", "emulator", "programs")
 GPU_TENSOR = os.path.join(steps.ROOT, "docs", "results", "nvidia-h200", "tensor_cores.csv")
+GPU_WGMMA = os.path.join(steps.ROOT, "docs", "results", "nvidia-h200", "wgmma.csv")
 GPU_RESULT = os.path.join(steps.ROOT, "docs", "results", "nvidia-h200", "runtime_errors.txt")
 
 # What the teaching programs print.
@@ -284,6 +285,20 @@ def check_tensor_cores():
            f"{sums} sums of tensor cores are as on an H200", f"lines {wrong}")
 
 
+def check_wgmma():
+    """wgmma.cu prints here what it printed on a GPU; and without that, sums as mma has them."""
+    found = run("wgmma").stdout.splitlines()
+    different = [line.split(",")[:3] for line in found if line.split(",")[2] != "0"]
+    tap.ok(len(found) == 44 and not different, "wgmma adds as mma does", different)
+    if not os.path.exists(GPU_WGMMA):
+        tap.skip("sums of wgmma as on an H200", "docs/results/nvidia-h200/wgmma.csv has not been made")
+        return
+    wanted = steps.text(GPU_WGMMA).splitlines()
+    wrong = [number for number, pair in enumerate(zip(found, wanted), 1) if pair[0] != pair[1]]
+    tap.ok(len(found) == len(wanted) and not wrong, f"{512 * len(found)} sums of wgmma are as on an H200",
+           f"lines {wrong}")
+
+
 def check_texts():
     """The texts of errors and states are those of NVIDIA's libraries, which say them without a GPU."""
     folder = os.path.join(steps.ROOT, "build", "tests", "emulator", "texts")
@@ -340,6 +355,7 @@ check_unasked()
 check_watch()
 check_errors()
 check_tensor_cores()
+check_wgmma()
 check_texts()
 check_documentation()
 tap.finish()

@@ -256,6 +256,7 @@ static void decode_function(struct code *code, const struct kernel *kernel)
         new_register(&decoder, kernel->registers[i]);
     decode_statements(&decoder);
     find_polls(&decoder);
+    find_touches(&decoder);
     assign_slots(&decoder.drafts);
     *function = (struct function_code){.kernel = kernel,
                                        .first = code->count,

@@ -118,11 +118,20 @@ static bool decode_copy(struct decoder *decoder, const struct statement *stateme
     return true;
 }
 
-static bool is_fence(struct text opcode)
+static bool decode_fence(struct decoder *decoder, const struct statement *statement)
 {
-    return text_is(opcode, "fence.mbarrier_init.release.cluster") ||
-           text_is(opcode, "fence.proxy.async") || text_is(opcode, "fence.proxy.async.global") ||
-           text_is(opcode, "fence.proxy.async.shared::cta");
+    const struct text opcode = statement->opcode;
+    const bool shared =
+        text_is(opcode, "fence.proxy.async") || text_is(opcode, "fence.proxy.async.shared::cta");
+    if (statement->count != 0 ||
+        (!shared && !text_is(opcode, "fence.mbarrier_init.release.cluster") &&
+         !text_is(opcode, "fence.proxy.async.global")))
+        return false;
+    struct draft *draft = new_draft(decoder);
+    draft->run = proxy_fence;
+    draft->detail.space = shared ? SPACE_SHARED : SPACE_GENERIC;
+    decoder->groups = true;
+    return true;
 }
 
 bool decode_bulk(struct decoder *decoder, const struct statement *statement)
@@ -131,8 +140,5 @@ bool decode_bulk(struct decoder *decoder, const struct statement *statement)
         return decode_mbarrier(decoder, statement);
     if (text_starts(statement->opcode, "cp.async.bulk."))
         return decode_copy(decoder, statement);
-    if (!is_fence(statement->opcode) || statement->count != 0)
-        return false;
-    new_draft(decoder)->run = mbarrier_fence;
-    return true;
+    return decode_fence(decoder, statement);
 }

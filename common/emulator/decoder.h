@@ -29,6 +29,9 @@ bool decode_warpgroup(struct decoder *decoder, const struct statement *statement
 // drafts.
 void find_polls(struct decoder *decoder);
 
+// Finds the other instructions that touch registers of wgmmas.
+void find_touches(struct decoder *decoder);
+
 // The next instruction, with the statement's guard and nothing else yet.
 struct draft *new_draft(struct decoder *decoder);
 

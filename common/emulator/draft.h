@@ -11,6 +11,7 @@ struct draft_register {
     enum space window;    // of constants, as in struct constant
     enum special special; //
     uint64_t value;       //
+    bool of_product;      // a wgmma computes with it
     int slot;             // in the end: a slot, or the index of a predicate; -1: not needed
 };
 

@@ -31,7 +31,7 @@ $(PROGRAMS): step%: | build/step%-emulated
 EMULATOR_CASES := $(patsubst %.cu,build/%,$(wildcard tests/emulator/*.cu))
 
 CASE_TARGET := compute_80
-build/tests/emulator/bulk.o: CASE_TARGET := compute_90a
+build/tests/emulator/bulk.o build/tests/emulator/wgmma.o: CASE_TARGET := compute_90a
 build/tests/emulator/%.o: tests/emulator/%.cu build/nvcc-flags
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=$(CASE_TARGET),code=$(CASE_TARGET) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -57,9 +57,10 @@ build/tests/emulator_facts: build/tests/emulator_facts.o $(EMULATOR)
 
 # Programs as a learner writes them, built as he builds them.
 EMULATOR_PROGRAMS := $(patsubst %.cu,build/%,$(wildcard tests/emulator/programs/*.cu))
-$(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/*) | $(EMULATOR)
+build/tests/emulator/programs/wgmma: EMUCC_FLAGS := -arch=sm_90a
+$(EMULATOR_PROGRAMS): build/%: %.cu $(wildcard common/emulator/* tests/emulator/programs/*.h) | $(EMULATOR)
 	$(call say,EMUCC,$@)
-	$(Q)NVCC='$(NVCC)' CC='$(CC)' common/emulator/emucc $< -o $@
+	$(Q)NVCC='$(NVCC)' CC='$(CC)' common/emulator/emucc $(EMUCC_FLAGS) $< -o $@
 
 # Reads, decodes and runs damaged PTX; stopped at the first memory error or undefined behaviour.
 build/tests/emulator_fuzz: $(patsubst build/%,build/sanitized/%,build/tests/emulator_fuzz.o $(EMULATOR))

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "order.h"
 #include "shadow.h"
+#include "warpgroup.h"
 
 // How lanes touch memory.
 enum kind {
@@ -14,6 +15,7 @@ enum kind {
     STRONG_READ,
     STRONG_WRITE,
     ATOMIC,      // reads as well
+    TENSOR_READ, // of a product by a warpgroup: nobody's own, and over when that says so
     PLAIN_WRITE, // never noted: it is the tag `write` of a struct shadow
 };
 
@@ -153,11 +155,9 @@ static const char *reason(const struct access *a, uint64_t tag, int thread, int 
 static void require_order(const struct access *a, uint32_t lanes, uint64_t tag, uint32_t earlier,
                           const char *did, uint64_t index)
 {
-    static const char *const verbs[] = {[PLAIN_READ] = "reads",
-                                        [STRONG_READ] = "reads",
-                                        [STRONG_WRITE] = "changes",
-                                        [ATOMIC] = "changes",
-                                        [PLAIN_WRITE] = "writes over"};
+    static const char *const verbs[] = {
+        [PLAIN_READ] = "reads", [STRONG_READ] = "reads", [STRONG_WRITE] = "changes",
+        [ATOMIC] = "changes",   [TENSOR_READ] = "reads", [PLAIN_WRITE] = "writes over"};
     if (is_settled(a, tag))
         return;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -180,9 +180,10 @@ static bool changes(enum kind kind)
 
 static bool conflicts(enum kind earlier, enum kind now)
 {
-    if (now == PLAIN_READ)
+    if (now == PLAIN_READ || now == TENSOR_READ)
         return changes(earlier);
-    return now == PLAIN_WRITE || (changes(now) && earlier == PLAIN_READ);
+    return now == PLAIN_WRITE ||
+           (changes(now) && (earlier == PLAIN_READ || earlier == TENSOR_READ));
 }
 
 // Strong accesses of two blocks, of which one is strong for its own block only.
@@ -200,6 +201,23 @@ static bool is_mine(const struct access *a, const struct note *note)
     return ((note->tag ^ a->v.tag) & mask) == 0;
 }
 
+// Every lane must know that the products are over by which a warpgroup has read this.
+static void require_over(const struct access *a, uint32_t lanes, uint64_t tag, uint64_t index)
+{
+    const uint64_t block = a->v.warp->block->index;
+    const int thread = order_products((int)(tag & THREAD_MASK) / LANES / WARPGROUP);
+    const uint32_t time = (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
+    for (uint32_t left = lanes; left != 0; left &= left - 1)
+        if (!order_knows(a->v.warp, first_lane(left), block, thread, time))
+            still_read(&a->v, tag, first_lane(left), index);
+}
+
+// Whether nothing that comes can be out of order with the note any more.
+static bool is_done(const struct access *a, const struct note *note)
+{
+    return note->kind != TENSOR_READ && is_settled(a, note->tag);
+}
+
 // Atomics at one place have an order of their own: what a lane's atomic came after, the lane's
 // later accesses to that place come after as well. So the last block to count may set the counter
 // to 0.
@@ -209,7 +227,9 @@ static void check_notes(const struct access *a, const struct shadow *shadow, uin
     uint32_t left = lanes;
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         const struct note *note = &a->notes->list[i];
-        if (conflicts(note->kind, a->kind) || out_of_scope(a, note))
+        if (conflicts(note->kind, a->kind) && note->kind == TENSOR_READ)
+            require_over(a, lanes, note->tag, index);
+        else if (conflicts(note->kind, a->kind) || out_of_scope(a, note))
             require_order(a, note->kind == ATOMIC ? left : lanes, note->tag, note->lanes,
                           changes(note->kind) ? "changed" : "read", index);
         if (note->kind == ATOMIC && is_mine(a, note))
@@ -235,7 +255,9 @@ static struct note *put_first(const struct access *a, struct shadow *shadow, uin
 // or a new one, or of too many the last.
 static void take_note(const struct access *a, struct shadow *shadow, uint32_t lanes)
 {
-    const uint64_t tag = (a->v.tag & ~TIME_MASK) | (uint64_t)latest(a->v.warp, lanes) << TIME_SHIFT;
+    const uint32_t time =
+        a->kind == TENSOR_READ ? a->v.warp->block->clock : latest(a->v.warp, lanes);
+    const uint64_t tag = (a->v.tag & ~TIME_MASK) | (uint64_t)time << TIME_SHIFT;
     uint32_t before = 0;
     uint32_t settled = 0;
     uint32_t before_settled = 0;
@@ -243,14 +265,14 @@ static void take_note(const struct access *a, struct shadow *shadow, uint32_t la
     for (uint32_t i = (uint32_t)shadow->read; i != 0; i = a->notes->list[i].next) {
         struct note *note = &a->notes->list[i];
         if (note->kind == a->kind && note->block_only == a->block_only && is_mine(a, note)) {
-            const bool forget = is_settled(a, note->tag) ||
+            const bool forget = a->kind == TENSOR_READ || is_settled(a, note->tag) ||
                                 unordered_lane(a, note->tag, note->lanes, first_lane(lanes)) < 0;
             note->lanes = forget ? lanes : note->lanes | lanes;
             note->tag = tag;
             put_first(a, shadow, i, before);
             return;
         }
-        if (is_settled(a, note->tag) || ++count == MOST_NOTES) {
+        if (is_done(a, note) || ++count == MOST_NOTES) {
             settled = i;
             before_settled = before;
         }
@@ -276,12 +298,21 @@ static bool is_by_bulk_copy(const struct access *a, uint64_t write)
 // there.
 static void require_landed(const struct access *a, uint32_t lanes, uint64_t write, uint64_t index)
 {
-    const int thread = order_thread_of((int)(write & THREAD_MASK));
+    const int thread = order_copies((int)(write & THREAD_MASK));
     const uint32_t time = (uint32_t)((write & TIME_MASK) >> TIME_SHIFT);
     for (uint32_t left = lanes; left != 0; left &= left - 1)
         if ((write & PENDING) ||
             !order_knows(a->v.warp, first_lane(left), a->v.warp->block->index, thread, time))
             not_landed(&a->v, write, first_lane(left), a->reads ? "reads" : "writes to", index);
+}
+
+// The async proxy sees what threads have written only behind a fence of its own.
+static void require_shown(const struct access *a, uint64_t write, int lane, uint64_t index)
+{
+    const uint32_t time = (uint32_t)((write & TIME_MASK) >> TIME_SHIFT);
+    if (write != 0 && (write & BY_STRONG) != BY_STRONG && !is_by_bulk_copy(a, write) &&
+        !order_shown(a->v.warp->block, (int)(write & THREAD_MASK), time))
+        not_shown(&a->v, write, lane, a->reads ? "reads" : "writes over", index);
 }
 
 static void check_last_write(const struct access *a, const struct shadow *shadow, uint32_t lanes,
@@ -414,7 +445,10 @@ static void write_tag(struct warp *warp, const struct instruction *instruction, 
     a.kind = PLAIN_WRITE;
     a.reads = false;
     for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++) {
+        const uint64_t before = warp->block->shadow[g].write;
         visit(&a, &warp->block->shadow[g], 1U << lane, g, 0);
+        if (instruction->run == bulk_copy)
+            require_shown(&a, before, lane, g);
         warp->block->shadow[g].write = tag;
     }
 }
@@ -448,4 +482,25 @@ void exact_mbarrier(struct warp *warp, const struct instruction *instruction, in
     }
     for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++)
         warp->block->shadow[g].write = exact_tag(&v, lane) | (uint64_t)lane | INVALID;
+}
+
+// Products ---------------------------------------------------------------------------------------
+
+void exact_operand(struct warp *warp, const struct instruction *instruction, uint64_t address,
+                   uint32_t bytes, uint64_t *checked)
+{
+    struct access a = access_of(warp, instruction, false, 0);
+    const int shift = warp->block->launch->code->granule_shift;
+    a.kind = TENSOR_READ;
+    a.reads = true;
+    for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++) {
+        struct shadow *shadow = &warp->block->shadow[g];
+        if (shadow->write != *checked || *checked == 0) {
+            check_last_write(&a, shadow, ALL_LANES, g);
+            require_shown(&a, shadow->write, 0, g);
+            *checked = shadow->write;
+        }
+        check_notes(&a, shadow, ALL_LANES, g);
+        take_note(&a, shadow, ALL_LANES);
+    }
 }

@@ -41,6 +41,11 @@ void exact_landed(struct block *block, uint64_t address, uint32_t bytes, bool va
 void exact_mbarrier(struct warp *warp, const struct instruction *instruction, int lane,
                     uint64_t address, uint32_t bytes, bool made);
 
+// A product of a warpgroup reads an operand in shared memory. `checked` is a tag that has been
+// found good for the same product, or 0.
+void exact_operand(struct warp *warp, const struct instruction *instruction, uint64_t address,
+                   uint32_t bytes, uint64_t *checked);
+
 // The tag of lane 0 at the time of this lane.
 uint64_t exact_tag(const struct visitor *v, int lane);
 

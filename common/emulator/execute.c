@@ -14,6 +14,7 @@
 #include "mbarriers.h"
 #include "order.h"
 #include "shadow.h"
+#include "warpgroup.h"
 
 enum {
     QUANTUM = 1 << 20, // warp instructions after which a loop lets others have a turn
@@ -46,8 +47,8 @@ static const char *why_unknown(const struct statement *statement)
         return "the emulator does not offer this function to kernels";
     for (size_t i = 0; i < sizeof tensor / sizeof *tensor; i++)
         if (text_starts(statement->opcode, tensor[i]))
-            return "of the tensor cores the emulator has only mma of TF32, m16n8k8, without a "
-                   "guard";
+            return "of the tensor cores the emulator has only mma of TF32, m16n8k8, and wgmma of "
+                   "TF32, without a guard";
     return "the emulator cannot carry out this one";
 }
 
@@ -209,6 +210,13 @@ static void switch_lanes(struct warp *warp, const struct instruction *instructio
         count_parted(warp->block, index_of(warp, instruction));
 }
 
+// Lanes come to the instruction again when others have had a turn.
+static void come_again(struct warp *warp, int at, uint32_t lanes)
+{
+    warp->yielded[warp->yielded_count++] =
+        (struct fragment){.frame = warp->frame, .at = at, .lanes = lanes, .from = at};
+}
+
 // The lanes in `active` leave the straight path. Returns those that go on behind the instruction.
 static uint32_t leave_path(struct warp *warp, const struct instruction *instruction, int at,
                            uint32_t lanes, uint32_t active)
@@ -234,6 +242,11 @@ static uint32_t leave_path(struct warp *warp, const struct instruction *instruct
         return sync_lanes(warp, instruction, active) ? lanes : lanes & ~active;
     case FLOW_TOGETHER:
         return come_together(warp, instruction, active) ? lanes : lanes & ~active;
+    case FLOW_WARPGROUP:
+        if (warpgroup_wait(warp, instruction, active))
+            return lanes;
+        come_again(warp, at, active);
+        return lanes & ~active;
     default: // a branch that only some take: both parts start anew
         if (active != lanes)
             count_parted(warp->block, at);
@@ -361,6 +374,7 @@ static void start_warp(struct warp *warp)
     frames_reset(warp);
     make_ready(warp, warp->kernel_frame, 0, warp->live);
     async_reset(warp);
+    warpgroup_reset(warp);
     if (warp->order != NULL)
         order_reset(warp);
 }
@@ -467,5 +481,6 @@ enum turn run_block(struct block *block)
             return how_far(block);
     } while (barrier_pass(block));
     bulk_end(block);
+    warpgroup_end(block);
     return TURN_ENDED;
 }

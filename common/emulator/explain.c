@@ -220,6 +220,15 @@ static bool has_narrow(const struct kernel_counts *kernel)
     return narrow;
 }
 
+static bool has_wgmma(const struct kernel_counts *kernel)
+{
+    bool any = false;
+    for (int i = 0; i < kernel->code->count; i++)
+        any |= kernel->counters.instructions[i].executed > 0 &&
+               text_starts(kernel->code->details[i].statement->opcode, "wgmma.mma_async.");
+    return any;
+}
+
 bool is_assumed(const struct kernel_counts *kernel, const struct tally *tally, enum topic topic)
 {
     const struct access_sum *traffic = tally->traffic;
@@ -240,6 +249,8 @@ bool is_assumed(const struct kernel_counts *kernel, const struct tally *tally, e
         return traffic[GLOBAL_ATOMIC].requests > 0;
     case TOPIC_TENSOR:
         return tally->work[WORK_TENSOR] > 0;
+    case TOPIC_WGMMA:
+        return has_wgmma(kernel);
     default:
         return kernel->code->kernel->module->container != NULL;
     }

@@ -61,6 +61,7 @@ static const struct fact {
     {"groups_of_paired_stores", TOPIC_BANKS, 90, 1, NULL},
     {"bytes_of_a_narrow_access", TOPIC_NARROW, 0, BANK_BYTES, NULL},
     {"tensor_bits_kept", TOPIC_TENSOR, 90, TENSOR_KEPT, NULL},
+    {"wgmma_bits_kept", TOPIC_WGMMA, 0, TENSOR_KEPT, NULL},
     {"sm_threads", TOPIC_OCCUPANCY, 0, 0, sm_threads},
     {"sm_blocks", TOPIC_OCCUPANCY, 0, 0, sm_blocks},
     {"sm_registers", TOPIC_OCCUPANCY, 0, SM_REGISTERS, NULL},
@@ -94,7 +95,7 @@ const char *topic_name(enum topic topic)
 {
     static const char *const names[] = {"sectors",         "wavefronts",  "narrow wavefronts",
                                         "texture sectors", "bulk copies", "atomics",
-                                        "tensor cores",    "occupancy"};
+                                        "tensor cores",    "wgmma",       "occupancy"};
     return names[topic];
 }
 

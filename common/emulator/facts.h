@@ -14,7 +14,8 @@ enum topic {
     TOPIC_TEXTURES,  // their sectors
     TOPIC_BULK,      // those of bulk copies
     TOPIC_ATOMICS,   // of atomics
-    TOPIC_TENSOR,    // how tensor cores round
+    TOPIC_TENSOR,    // how tensor cores round in mma
+    TOPIC_WGMMA,     // and in wgmma
     TOPIC_OCCUPANCY, //
     TOPICS,
     TOPIC_NONE, // results rely on it, reports do not

@@ -89,6 +89,7 @@ void mbarriers_reset(struct block *block)
         order_forget(&block->mbarriers[i].passed);
     }
     block->mbarrier_count = 0;
+    order_forget(&block->shown);
 }
 
 static struct mbarrier *new_mbarrier(struct warp *warp, const struct instruction *instruction,
@@ -153,10 +154,13 @@ void mbarrier_inval(struct warp *warp, const struct instruction *instruction, ui
     }
 }
 
-void mbarrier_fence(struct warp *warp, const struct instruction *instruction, uint32_t active)
+void proxy_fence(struct warp *warp, const struct instruction *instruction, uint32_t active)
 {
     struct block *block = warp->block;
-    (void)instruction;
+    if (warp->order != NULL && detail_of(warp, instruction)->space == SPACE_SHARED) {
+        tick(warp, instruction, active);
+        order_show(warp, active);
+    }
     for (int i = 0; i < block->mbarrier_count; i++)
         for (uint32_t left = active; left != 0; left &= left - 1) {
             struct mbarrier *barrier = &block->mbarriers[i];
@@ -197,7 +201,7 @@ static void end_phase(struct warp *warp, const struct instruction *instruction, 
     if (bulk_land(block, number)) {
         tick(warp, instruction, 1U << lane);
         if (warp->order != NULL)
-            order_landed(block, number, &barrier->brought);
+            order_learn_of(block, order_copies(number), block->clock, &barrier->brought);
     }
     order_add(&barrier->passed, barrier->brought);
     order_forget(&barrier->brought);
@@ -343,7 +347,7 @@ const char *mbarrier_lacks(const struct warp *warp, int lane, char *out, size_t 
     char name[256];
     const struct mbarrier *barrier = &warp->block->mbarriers[warp->waited_for[lane]];
     snprintf(out, size,
-             "for phase %u of the mbarrier at %s, which lacks %u of %u arrivals and "
+             "waits for phase %u of the mbarrier at %s, which lacks %u of %u arrivals and "
              "%lld bytes",
              barrier->phase, name_of(warp->block, barrier->place, name, sizeof name),
              barrier->pending, barrier->count, (long long)barrier->bytes);

@@ -13,8 +13,9 @@
 // its parity, and predicate d[0] tells whether it has ended.
 operation mbarrier_init, mbarrier_inval, mbarrier_expect, mbarrier_arrive, mbarrier_wait;
 
-// Lets bulk copies use the mbarriers that these lanes know of.
-operation mbarrier_fence;
+// fence.mbarrier_init, fence.proxy.async: lets bulk copies use the mbarriers that these lanes know
+// of; where detail.space is that of shared memory, shows what they know of it to the async proxy.
+operation proxy_fence;
 
 // The number of the mbarrier at an address of the shared window, for a lane's bulk copy.
 int mbarrier_of_copy(struct warp *warp, const struct instruction *instruction, int lane,
@@ -24,7 +25,7 @@ int mbarrier_of_copy(struct warp *warp, const struct instruction *instruction, i
 void mbarrier_bytes(struct warp *warp, const struct instruction *instruction, int lane, int number,
                     uint32_t bytes);
 
-// Before a block starts: there is none.
+// Before a block starts: there is none, and no fence has shown anything.
 void mbarriers_reset(struct block *block);
 
 // For messages: what the lane, which waits at mbarrier_wait, waits for. Writes to `out`, room for

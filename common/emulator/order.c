@@ -21,13 +21,11 @@ struct knowledge {
 };
 
 enum {
-    // Which threads of a block: all, those of a warp, or one. And the bulk copies of an mbarrier,
-    // as if they were a thread.
+    // Which threads of a block: all, those of a warp, or one; behind these, what is like one.
     ALL_THREADS = 0,
     FIRST_WARP = 1,
     FIRST_THREAD = 64,
     THREADS = 1024,
-    FIRST_MBARRIER = FIRST_THREAD + THREADS,
     THREADS_BITS = 11,
     FEW = 8, // facts that are better added one by one
 };
@@ -178,10 +176,10 @@ static bool knows(const struct knowledge *k, uint64_t block, int thread, uint32_
                                   time_of(k, who(block, FIRST_WARP + thread / LANES)) > time)));
 }
 
-// Of a block's threads, not of its copies.
+// Of a block's threads, not of what is like one.
 static bool is_of_threads(const struct fact *fact, uint64_t block)
 {
-    return fact->who >= who(block, ALL_THREADS) && fact->who < who(block, FIRST_MBARRIER);
+    return fact->who >= who(block, ALL_THREADS) && fact->who < who(block, FIRST_THREAD + THREADS);
 }
 
 // Leaves out what a barrier of the block has made superfluous.
@@ -340,14 +338,32 @@ void order_add(struct knowledge **to, struct knowledge *more)
     learn(to, more);
 }
 
-int order_thread_of(int mbarrier)
+int order_copies(int mbarrier)
 {
     return THREADS + mbarrier;
 }
 
-void order_landed(const struct block *block, int mbarrier, struct knowledge **brought)
+int order_products(int warpgroup)
 {
-    learn_fact(brought, who(block->index, FIRST_MBARRIER + mbarrier), block->clock);
+    return THREADS + MBARRIERS + warpgroup;
+}
+
+void order_learn_of(const struct block *block, int thread, uint32_t time,
+                    struct knowledge **knowledge)
+{
+    learn_fact(knowledge, who(block->index, FIRST_THREAD + thread), time);
+}
+
+void order_show(struct warp *warp, uint32_t lanes)
+{
+    struct block *block = warp->block;
+    order_bring_lanes(warp, lanes, &block->shown);
+    learn_fact(&block->shown, who(block->index, ALL_THREADS), block->barrier_time);
+}
+
+bool order_shown(const struct block *block, int thread, uint32_t time)
+{
+    return knows(block->shown, block->index, thread, time);
 }
 
 // Fences ----------------------------------------------------------------------------------------

@@ -44,10 +44,18 @@ void order_take(struct warp *warp, uint32_t lanes, struct knowledge *brought);
 void order_add(struct knowledge **to, struct knowledge *more);
 void order_forget(struct knowledge **knowledge);
 
-// Bulk copies are nobody's doing but their mbarrier's. What those of the block's mbarrier with this
-// number have brought until now is known to who takes this; to ask for it, the number of a thread.
-void order_landed(const struct block *block, int mbarrier, struct knowledge **brought);
-int order_thread_of(int mbarrier);
+// What bulk copies write, by their mbarrier, and what the products of a warpgroup read is done by
+// no thread of the block. These give numbers that stand for one; and add that what it has done
+// before a time is known.
+int order_copies(int mbarrier);
+int order_products(int warpgroup);
+void order_learn_of(const struct block *block, int thread, uint32_t time,
+                    struct knowledge **knowledge);
+
+// fence.proxy.async by these lanes: what comes before it is shown to those. And whether what a
+// thread of the block did at a time has been.
+void order_show(struct warp *warp, uint32_t lanes);
+bool order_shown(const struct block *block, int thread, uint32_t time);
 
 // The two halves of a fence of these lanes, for their block only or for the GPU: what they have
 // seen comes before what they do from here on; and what they have done is what they publish from

@@ -119,3 +119,29 @@ _Noreturn void not_landed(const struct visitor *v, uint64_t earlier, int lane, c
                             : "for which this thread has not waited by its mbarrier",
           where(v, index, address, sizeof address));
 }
+
+_Noreturn void not_shown(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
+                         uint64_t index)
+{
+    char address[256];
+    char thread[128];
+    char place[256];
+    const struct code *code = v->warp->block->launch->code;
+    fault(v->warp, v->instruction, lane,
+          "proxy: %s what thread %s wrote %s, and no fence.proxy.async has come after that: %s",
+          verb, describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread),
+          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
+          where(v, index, address, sizeof address));
+}
+
+_Noreturn void still_read(const struct visitor *v, uint64_t earlier, int lane, uint64_t index)
+{
+    char address[256];
+    char place[256];
+    const struct code *code = v->warp->block->launch->code;
+    fault(v->warp, v->instruction, lane,
+          "race: writes over an operand of the wgmma %s, which may not be over (no "
+          "wgmma.wait_group puts this thread behind it): %s",
+          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
+          where(v, index, address, sizeof address));
+}

@@ -93,4 +93,10 @@ _Noreturn void on_mbarrier(const struct visitor *v, int lane, const char *verb, 
 _Noreturn void not_landed(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
                           uint64_t index);
 
+// Of what a thread has written, without a fence that shows it to copies and products; and of what a
+// product may still read.
+_Noreturn void not_shown(const struct visitor *v, uint64_t earlier, int lane, const char *verb,
+                         uint64_t index);
+_Noreturn void still_read(const struct visitor *v, uint64_t earlier, int lane, uint64_t index);
+
 #endif

@@ -51,15 +51,17 @@ const char *work_key(enum work work)
 
 static enum work work_of(const struct detail *detail)
 {
-    static const char *const control[] = {
-        "bra",           "brx",       "ret",      "exit",       "call",
-        "bar",           "trap",      "membar",   "fence",      "cp.async.commit",
-        "cp.async.wait", "nanosleep", "mbarrier", "setmaxnreg", NULL};
+    static const char *const control[] = {"bra",           "brx",        "ret",
+                                          "exit",          "call",       "bar",
+                                          "trap",          "membar",     "fence",
+                                          "nanosleep",     "mbarrier",   "cp.async.commit",
+                                          "cp.async.wait", "setmaxnreg", "wgmma.fence",
+                                          "wgmma.commit",  "wgmma.wait", NULL};
     static const char *const memory[] = {"ld.", "st.", "atom.", "red.", "cp.async.", "tex.", NULL};
     const struct text opcode = detail->statement->opcode;
     if (starts_with_any(opcode, control))
         return WORK_CONTROL;
-    if (starts_with(opcode, "mma."))
+    if (starts_with(opcode, "mma.") || starts_with(opcode, "wgmma.mma_async."))
         return WORK_TENSOR;
     if (starts_with(opcode, "fma.") || starts_with(opcode, "mad."))
         return text_is(last_modifier(opcode), "f32") ? WORK_FFMA

@@ -12,7 +12,7 @@ enum work {
     WORK_GLOBAL, // textures and cp.async, too
     WORK_INTEGER,
     WORK_CONTROL, // branches, barriers, waits
-    WORK_TENSOR,  // mma
+    WORK_TENSOR,  // mma, wgmma
     WORK_OTHER,
     WORKS
 };

@@ -125,10 +125,9 @@ void take_b(struct warp *warp, const struct instruction *instruction, uint32_t a
 
 // With q = lane / 4 and r = lane % 4, a lane has of A (q, r), (q + 8, r), (q, r + 4), (q + 8, r +
 // 4); of B (r, q), (r + 4, q); of the sums (q, 2r), (q, 2r + 1), (q + 8, 2r), (q + 8, 2r + 1).
-void multiply_matrices(struct warp *warp, const struct instruction *instruction, uint32_t active)
+void tensor_multiply(struct warp *warp, const struct instruction *instruction, bool adds)
 {
     uint32_t results[4][LANES];
-    (void)active;
     for (int x = 0; x < 4; x++) {
         const uint32_t *old = words_of(warp, instruction->s[x]);
         for (int l = 0; l < LANES; l++) {
@@ -138,9 +137,15 @@ void multiply_matrices(struct warp *warp, const struct instruction *instruction,
                 a[k] = warp->tensor_a[x / 2 + k / 4 * 2][row * 4 + k % 4];
                 b[k] = warp->tensor_b[k / 4][col * 4 + k % 4];
             }
-            results[x][l] = add_products(a, b, old[l]);
+            results[x][l] = add_products(a, b, adds ? old[l] : 0);
         }
     }
     for (int x = 0; x < 4; x++)
         memcpy(warp->file + (size_t)SLOT_BYTES * instruction->d[x], results[x], SLOT_BYTES);
+}
+
+void multiply_matrices(struct warp *warp, const struct instruction *instruction, uint32_t active)
+{
+    (void)active;
+    tensor_multiply(warp, instruction, true);
 }

@@ -25,4 +25,7 @@ enum {
 // and of the new, s[0] to s[3] and d[0] to d[3].
 operation take_a, take_b, multiply_matrices;
 
+// The last one's work; without `adds` the old values count as 0.
+void tensor_multiply(struct warp *warp, const struct instruction *instruction, bool adds);
+
 #endif

@@ -53,6 +53,7 @@ enum flow {
     FLOW_BARRIER,   // waits for the block, or for as many threads as s[1] says; or only arrives
     FLOW_SYNC_WARP, // waits for the lanes of the mask in s[0]
     FLOW_TOGETHER,  // as FLOW_NEXT, once all lanes of the mask in s[4] have come
+    FLOW_WARPGROUP, // waits for the four warps' products
 };
 
 // One decoded instruction, the half that every execution reads. Registers are given as slots of the
@@ -119,7 +120,7 @@ struct detail {
     uint8_t bytes;           // of all elements
     int64_t offset;          // added to s[0]
     int64_t from_offset;     // of cp.async: added to s[1]
-    int groups;              // of cp.async.wait_group; -1: all
+    int groups;              // of cp.async.wait_group and wgmma.wait_group; -1: all
     bool has_size;           // of cp.async: s[2] holds the number of bytes to read
     bool has_ignore;         // of cp.async: predicate s[2] tells to read nothing
     bool wide_mbarrier;      // of a bulk copy: s[3], its mbarrier's address, is a 64-bit register
@@ -132,12 +133,16 @@ struct detail {
     bool polls;                          // its value decides whether a loop goes on
     bool unused;                         // of an atomic: nobody looks at its result
     enum combination combination;
-    int registers;  // of setmaxnreg
-    bool negated;   // of a barrier or a vote: the predicate
-    bool arrives;   // of a barrier: does not wait
-    bool has_count; // of a barrier: s[1] says for how many threads it is; or how many arrive
-    bool expects;   // of an mbarrier: s[1] says how many bytes of copies are to come
-    bool parity;    // of a wait for one: s[1] is a phase's parity, not what an arrival gave
+    int registers;       // of setmaxnreg
+    int part;            // of a wgmma: which 8 columns
+    bool a_in_registers; // of a wgmma
+    uint16_t touched;    // registers of wgmmas: bits 0 to 3 are d, the next five s
+    operation *checked;  // what is to be done when that has been looked at
+    bool negated;        // of a barrier or a vote: the predicate; of a wgmma: the products
+    bool arrives;        // of a barrier: does not wait
+    bool has_count;      // of a barrier: s[1] says for how many threads it is; or how many arrive
+    bool expects;        // of an mbarrier: s[1] says how many bytes of copies are to come
+    bool parity;         // of a wait for one: s[1] is a phase's parity, not what an arrival gave
     transfer *move;
     struct conversion conversion; // of cvt
     struct carrying carrying;     // of a sum with a carry
@@ -221,6 +226,7 @@ struct warp {
     uint8_t *local, *local_valid; // LANES times local_bytes; the latter a byte a byte
     uint64_t local_bytes;         // that each lane has room for
     struct copy_queue *copies;    // cp.async: what has been asked for and not waited for
+    struct products *products;    // wgmma: what has been begun
     struct lane_order *order;     // LANES; NULL where nobody needs it
     int waited_for[LANES];        // the mbarrier that a lane has waited for last
     uint32_t tensor_a[4][LANES], tensor_b[2][LANES]; // operands of tensor cores, on their way
@@ -275,6 +281,7 @@ struct block {
     struct barrier barriers[BARRIERS];
     struct mbarrier mbarriers[MBARRIERS];
     int mbarrier_count;
+    struct knowledge *shown;           // to the async proxy: what comes before its fences
     struct bulk_queue *bulk;           // bulk copies that nobody has waited for
     uint64_t phase;                    // counts the times that all warps have had their turn
     uint64_t turn_end;                 // instructions after which others get a turn

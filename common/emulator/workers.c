@@ -23,6 +23,7 @@
 #include "order.h"
 #include "shadow.h"
 #include "sharing.h"
+#include "warpgroup.h"
 #include "watch.h"
 
 enum {
@@ -112,6 +113,7 @@ static void close_block(struct block *block)
     for (int i = 0; i < block->warp_count; i++) {
         struct warp *warp = &block->warps[i];
         async_free(warp);
+        warpgroup_free(warp);
         order_close(warp);
         frames_close(warp);
     }
@@ -237,16 +239,15 @@ static _Noreturn void report_deadlock(const struct worker *worker, struct block 
                  "; %llu blocks have not begun, because the GPU has room for %d at a time",
                  (unsigned long long)(launch->blocks - begun), launch->resident);
     const struct instruction *const at = &launch->code->instructions[fragment->from];
-    if (at->run == mbarrier_wait) {
-        char what[512];
-        fault(warp, at, first_lane(fragment->lanes), "deadlock: waits %s%s",
-              mbarrier_lacks(warp, first_lane(fragment->lanes), what, sizeof what), others);
-    }
-    fault(warp, at, first_lane(fragment->lanes), "deadlock: %s%s",
-          at->flow == FLOW_BRANCH
-              ? "this loop does not end: nothing that it computes or reads changes any more"
-              : "waits for what no thread does any more",
-          others);
+    const char *reason = "waits for what no thread does any more";
+    char what[512];
+    if (at->flow == FLOW_BRANCH)
+        reason = "this loop does not end: nothing that it computes or reads changes any more";
+    else if (at->run == mbarrier_wait)
+        reason = mbarrier_lacks(warp, first_lane(fragment->lanes), what, sizeof what);
+    else if (at->flow == FLOW_WARPGROUP)
+        reason = warpgroup_lacks(warp, what, sizeof what);
+    fault(warp, at, first_lane(fragment->lanes), "deadlock: %s%s", reason, others);
 }
 
 // All blocks have had a turn, and none has moved. Where they come back to a state that they have
