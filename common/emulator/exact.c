@@ -493,6 +493,7 @@ void exact_operand(struct warp *warp, const struct instruction *instruction, uin
     const int shift = warp->block->launch->code->granule_shift;
     a.kind = TENSOR_READ;
     a.reads = true;
+    a.v.tag -= (uint64_t)(warp->index % WARPGROUP) * LANES; // one note for the whole warpgroup
     for (uint64_t g = address >> shift; g < (address + bytes) >> shift; g++) {
         struct shadow *shadow = &warp->block->shadow[g];
         if (shadow->write != *checked || *checked == 0) {

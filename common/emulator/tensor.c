@@ -19,49 +19,48 @@ static const uint32_t NOT_A_NUMBER = 0x7fffffff;
 static const uint32_t INFINITY_BITS = 0x7f800000;
 static const uint32_t SIGN = 0x80000000;
 
-// A finite number, magnitude * 2^exponent; or not finite.
+// A finite number, value * 2^exponent; or not finite, of the value's sign.
 struct number {
-    bool negative, infinite, nan;
-    uint64_t magnitude;
+    int64_t value;
     int exponent;
+    bool infinite, nan;
+};
+
+// The operands of a product of matrices, by register and lane.
+struct operands {
+    struct number a[TENSOR_A][LANES], b[TENSOR_B][LANES];
+    bool finite;
 };
 
 static struct number number_of(uint32_t bits)
 {
     const uint32_t field = bits >> FRACTION & INFINITE;
     const uint32_t fraction = bits & ((1U << FRACTION) - 1);
+    const int64_t magnitude = field == 0 ? fraction : fraction | 1U << FRACTION;
     return (struct number){
-        .negative = bits & SIGN,
+        .value = bits & SIGN ? -magnitude : magnitude,
+        .exponent = (int)(field == 0 ? 1 : field) - 1 - LEAST_EXPONENT,
         .infinite = field == INFINITE && fraction == 0,
         .nan = field == INFINITE && fraction != 0,
-        .magnitude = field == 0 ? fraction : fraction | 1U << FRACTION,
-        .exponent = (int)(field == 0 ? 1 : field) - 1 - LEAST_EXPONENT,
     };
 }
 
-static struct number product(uint32_t a, uint32_t b)
+static void read_numbers(struct operands *operands, const uint32_t *words, struct number *numbers)
 {
-    const struct number x = number_of(a & TF32_BITS);
-    const struct number y = number_of(b & TF32_BITS);
-    const bool zero = (x.magnitude == 0 && !x.nan) || (y.magnitude == 0 && !y.nan);
-    const bool infinite = x.infinite || y.infinite;
-    return (struct number){
-        .negative = x.negative != y.negative,
-        .infinite = infinite,
-        .nan = x.nan || y.nan || (infinite && zero),
-        .magnitude = x.magnitude * y.magnitude,
-        .exponent = x.exponent + y.exponent,
-    };
+    for (int l = 0; l < LANES; l++) {
+        numbers[l] = number_of(words[l] & TF32_BITS);
+        operands->finite &= !numbers[l].infinite && !numbers[l].nan;
+    }
 }
 
-// What is left of a magnitude where bits worth less than 2^least are cut off.
-static int64_t cut(const struct number *number, int least)
+// What is left of a value shifted by so many bits, cut off toward zero.
+static int64_t cut(int64_t value, int shift)
 {
-    const int shift = least - number->exponent;
+    const uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
     const uint64_t kept = shift > GREATEST_SHIFT ? 0
-                          : shift > 0            ? number->magnitude >> shift
-                                                 : number->magnitude << -shift;
-    return number->negative ? -(int64_t)kept : (int64_t)kept;
+                          : shift > 0            ? magnitude >> shift
+                                                 : magnitude << -shift;
+    return value < 0 ? -(int64_t)kept : (int64_t)kept;
 }
 
 // sum * 2^least as a float, cut off.
@@ -82,29 +81,43 @@ static uint32_t to_float(int64_t sum, int least)
     return sign | (uint32_t)field << FRACTION | (bits & ((1U << FRACTION) - 1));
 }
 
-static uint32_t add_products(const uint32_t a[TERMS], const uint32_t b[TERMS], uint32_t old)
+static uint32_t add_finite(const struct number *const a[TERMS], const struct number *const b[TERMS],
+                           const struct number *old)
 {
-    struct number terms[TERMS + 1];
-    int largest = -4 * (LEAST_EXPONENT + FRACTION);
-    bool positive = false, negative = false, nan = false;
-    for (int i = 0; i <= TERMS; i++) {
-        terms[i] = i < TERMS ? product(a[i], b[i]) : number_of(old);
+    int64_t products[TERMS];
+    int exponents[TERMS];
+    int largest = old->value == 0 ? -4 * (LEAST_EXPONENT + FRACTION) : old->exponent + FRACTION;
+    for (int i = 0; i < TERMS; i++) {
+        products[i] = a[i]->value * b[i]->value;
+        exponents[i] = a[i]->exponent + b[i]->exponent;
         // Of the first bit, if the factors have no zeros in front.
-        const int place = terms[i].exponent + (i < TERMS ? 2 : 1) * FRACTION;
-        nan |= terms[i].nan;
-        positive |= terms[i].infinite && !terms[i].negative;
-        negative |= terms[i].infinite && terms[i].negative;
-        if (terms[i].magnitude != 0 && place > largest)
+        const int place = exponents[i] + 2 * FRACTION;
+        if (products[i] != 0 && place > largest)
             largest = place;
+    }
+    const int least = largest - TENSOR_KEPT;
+    int64_t sum = old->value == 0 ? 0 : cut(old->value, least - old->exponent);
+    for (int i = 0; i < TERMS; i++)
+        sum += products[i] == 0 ? 0 : cut(products[i], least - exponents[i]);
+    return to_float(sum, least);
+}
+
+// Of terms some of which are not finite.
+static uint32_t add_special(const struct number *const a[TERMS],
+                            const struct number *const b[TERMS], const struct number *old)
+{
+    bool positive = old->infinite && old->value > 0;
+    bool negative = old->infinite && old->value < 0;
+    bool nan = old->nan;
+    for (int i = 0; i < TERMS; i++) {
+        const bool infinite = a[i]->infinite || b[i]->infinite;
+        nan |= a[i]->nan || b[i]->nan || (infinite && (a[i]->value == 0 || b[i]->value == 0));
+        positive |= infinite && (a[i]->value < 0) == (b[i]->value < 0);
+        negative |= infinite && (a[i]->value < 0) != (b[i]->value < 0);
     }
     if (nan || (positive && negative))
         return NOT_A_NUMBER;
-    if (positive || negative)
-        return INFINITY_BITS | (negative ? SIGN : 0);
-    int64_t sum = 0;
-    for (int i = 0; i <= TERMS; i++)
-        sum += terms[i].magnitude == 0 ? 0 : cut(&terms[i], largest - TENSOR_KEPT);
-    return to_float(sum, largest - TENSOR_KEPT);
+    return positive || negative ? INFINITY_BITS | (negative ? SIGN : 0) : add_finite(a, b, old);
 }
 
 void take_a(struct warp *warp, const struct instruction *instruction, uint32_t active)
@@ -125,20 +138,31 @@ void take_b(struct warp *warp, const struct instruction *instruction, uint32_t a
 
 // With q = lane / 4 and r = lane % 4, a lane has of A (q, r), (q + 8, r), (q, r + 4), (q + 8, r +
 // 4); of B (r, q), (r + 4, q); of the sums (q, 2r), (q, 2r + 1), (q + 8, 2r), (q + 8, 2r + 1).
+static uint32_t sum_of(const struct operands *operands, int x, int lane, uint32_t old_bits)
+{
+    const int row = lane / 4, col = lane % 4 * 2 + x % 2; // of the upper or of the lower 8 rows
+    const struct number old = number_of(old_bits);
+    const struct number *a[TERMS], *b[TERMS];
+    for (int k = 0; k < TERMS; k++) {
+        a[k] = &operands->a[x / 2 + k / 4 * 2][row * 4 + k % 4];
+        b[k] = &operands->b[k / 4][col * 4 + k % 4];
+    }
+    return operands->finite && !old.infinite && !old.nan ? add_finite(a, b, &old)
+                                                         : add_special(a, b, &old);
+}
+
 void tensor_multiply(struct warp *warp, const struct instruction *instruction, bool adds)
 {
     uint32_t results[4][LANES];
+    struct operands operands = {.finite = true};
+    for (int x = 0; x < TENSOR_A; x++)
+        read_numbers(&operands, warp->tensor_a[x], operands.a[x]);
+    for (int x = 0; x < TENSOR_B; x++)
+        read_numbers(&operands, warp->tensor_b[x], operands.b[x]);
     for (int x = 0; x < 4; x++) {
         const uint32_t *old = words_of(warp, instruction->s[x]);
-        for (int l = 0; l < LANES; l++) {
-            const int row = l / 4, col = l % 4 * 2 + x % 2; // of the upper or of the lower 8 rows
-            uint32_t a[TERMS], b[TERMS];
-            for (int k = 0; k < TERMS; k++) {
-                a[k] = warp->tensor_a[x / 2 + k / 4 * 2][row * 4 + k % 4];
-                b[k] = warp->tensor_b[k / 4][col * 4 + k % 4];
-            }
-            results[x][l] = add_products(a, b, adds ? old[l] : 0);
-        }
+        for (int l = 0; l < LANES; l++)
+            results[x][l] = sum_of(&operands, x, l, adds ? old[l] : 0);
     }
     for (int x = 0; x < 4; x++)
         memcpy(warp->file + (size_t)SLOT_BYTES * instruction->d[x], results[x], SLOT_BYTES);
