@@ -12,7 +12,7 @@ import steps
 import tap
 
 REGISTERS = 65536  # of a multiprocessor, on every architecture from sm_75 on
-BLOCKS = {"01": 1, "09": 1, "11": 1, "14": 1, "17": 4}  # side by side on a multiprocessor; two where nothing is said
+BLOCKS = {"01": 1, "09": 1, "11": 1, "13": 1, "14": 1, "17": 4, "19": 1}  # side by side on a multiprocessor; two where nothing is said
 
 
 def log_of(source):

@@ -39,6 +39,7 @@ RUNS = [
     "-m 40 -n 72 -k 36 --lda 40 --ldb 76",
     "-m 200 -n 136 -k 72 --schedule 8",
     "-m 129 -n 257 -k 17 --beta 0.5 --schedule 5",
+    "-m 40 -n 72 -k 164",
     "-m 34000 -n 20 -k 33",
     "-m 129 -n 257 -k 300 --schedule 9",
 ]

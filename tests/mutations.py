@@ -64,7 +64,7 @@ FEWEST = {"k-bound": 1, "row-bound": 1, "column-bound": 1, "beta": 1, "scalar": 
 FEWEST_WITH_TILES = {"barrier": 2, "k-bound": 4, "row-bound": 2, "column-bound": 2, "beta": 1, "scalar": 2}
 
 # 15 copies and waits in one place. 13 and 19 pack, with a barrier, and multiply without.
-PACKED = {**FEWEST_WITH_TILES, "wait": 2, "fence": 1, "arrival": 2}
+PACKED = {**FEWEST_WITH_TILES, "k-bound": 3, "wait": 2, "fence": 1, "arrival": 2}
 FEWEST_OF = {
     "01": FEWEST,
     "13": PACKED,

@@ -31,6 +31,7 @@ LEAST = {
 # Of the last step's sweep: the geometric mean of the ratios, and the lower end of each one's interval.
 LEAST_MEAN, LEAST_LOW = 1.08, 1.00
 MOST_LOST = 0.01  # from a step to the next
+MOST_LOST_OF = {"13": 0.02}  # packing costs more than bulk copies gain, where matrices are aligned: its chapter says so
 
 rows = generate.records()
 tap.ok({row["verify"] for row in rows} == {"exact"}, "every record is of a verified step")
@@ -54,7 +55,7 @@ for base, step in zip(numbers, numbers[1:]):
     problem = PROBLEMS.get(step, (4096, 4096, 4096))
     before, after = rate(base, *problem), rate(step, *problem)
     tap.ok(
-        after >= before * (1 - MOST_LOST),
+        after >= before * (1 - MOST_LOST_OF.get(step, MOST_LOST)),
         f"step {step} is no slower than {base} at {'x'.join(map(str, problem))}:"
         f" {after:.2f} and {before:.2f} TFLOP/s",
     )
