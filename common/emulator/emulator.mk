@@ -27,14 +27,15 @@ $(PROGRAMS): step%: | build/step%-emulated
 
 # ---------------------------------------------------------------------------- tests of the emulator
 
-# Programs of kernels that are wrong in one way each, and of their right twins: PTX is all they need.
+# Programs of kernels that are wrong in one way each, and of their right twins: PTX is all they need, and
+# for cooperative groups nvcc's own standard.
 EMULATOR_CASES := $(patsubst %.cu,build/%,$(wildcard tests/emulator/*.cu))
 
 CASE_TARGET := compute_80
 build/tests/emulator/bulk.o build/tests/emulator/wgmma.o: CASE_TARGET := compute_90a
 build/tests/emulator/%.o: tests/emulator/%.cu build/nvcc-flags
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -gencode arch=$(CASE_TARGET),code=$(CASE_TARGET) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(NVCC) $(filter-out $(STANDARD),$(NVCC_FLAGS)) -gencode arch=$(CASE_TARGET),code=$(CASE_TARGET) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 $(EMULATOR_CASES): %: %.o build/common/poison.o $(EMULATOR)
 	$(call say,LINK,$@)

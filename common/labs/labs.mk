@@ -47,12 +47,14 @@ handout classroom:
 lab_step = $(firstword $(subst -, ,$(patsubst step%,%,$(notdir $1))))
 
 # For an emulator PTX is enough: LAB_PTX=1 leaves machine code out. Variables and parameters that a cut has
-# left without use are nothing to warn of.
+# left without use are nothing to warn of. A learner may use what nvcc's own standard has; LAB_STANDARD names
+# another.
+lab_flags = $(filter-out $(STANDARD),$(NVCC_FLAGS)) $(LAB_STANDARD) $(LAB_NVCC_FLAGS)
 LAB_NVCC_FLAGS := -diag-suppress=177,550,940 -Xcompiler -Wno-unused-parameter$(comma)-Wno-unused-variable
 lab_gencode = $(if $(LAB_PTX),-gencode arch=compute_80$(comma)code=compute_80,$(call gencode,$1))
 build/$(LAB_FOLDER)/%.o: $(LAB_FOLDER)/%.cu build/nvcc-flags build/architectures
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(call lab_gencode,$<) -c $< -o $@
+	$(Q)$(NVCC) $(lab_flags) $(call lab_gencode,$<) -c $< -o $@
 
 # The emulator's settings come from the environment, too: one of them turns its checks off.
 lab_main = $(call main_objects_of,$(call lab_step,$1))
@@ -97,7 +99,7 @@ GRADE_OPTIONS = $(call option,SECRET,secret) $(out_option) $(call option,JOBS,jo
 with_judge = $(if $(wildcard common/labs/grade.py),,$(error make $@: the judge is not here, but in the course itself))
 
 .PHONY: grade
-grade: export COMPILE = $(NVCC) $(NVCC_FLAGS) $(LAB_NVCC_FLAGS) $(GRADED_FOR)
+grade: export COMPILE = $(NVCC) $(lab_flags) $(GRADED_FOR)
 grade: export LINK = $(CC)
 grade:
 	$(with_judge)
