@@ -387,7 +387,7 @@ static struct step describe_step(const struct ready *ready)
 
         if (kernel == NULL)
             break;
-        step.kernels[i] = (struct step_kernel){"", kernel};
+        step.kernels[i] = (struct step_kernel){.path = "", .function = kernel};
     }
     return step;
 }
