@@ -45,41 +45,136 @@ RUNS = [
 ]
 
 
+def part_of(name):
+    """What a mutant changes, 07-scalar-1: a step's kernels, its host code, or that of a step that has no
+    kernels and chooses one."""
+    if not steps.has_kernel(steps.sources()[name[:2]]):
+        return "choice"
+    return "host" if name[3:].rsplit("-", 1)[0] in mutations.HOST_KINDS else "kernel"
+
+
 def path_of(name):
     """Where a mutant is, or a step, 07-unchanged."""
-    kind = name[3:].rsplit("-", 1)[0]
-    host = kind in mutations.HOST_KINDS or not steps.has_kernel(steps.sources()[name[:2]])
-    return os.path.join(FOLDER, "host" if host else "kernel", name)
+    return os.path.join(FOLDER, part_of(name), name)
 
 
-def ptx(name):
-    """The PTX of a kernel, without what names files and lines."""
-    with open(path_of(name) + ".fatbin", "rb") as file:
-        text = re.search(rb"\.version .*?\x00", file.read(), re.DOTALL).group().decode()
-    text = re.split(r"^\s*\.file\s", text, 1, re.MULTILINE)[0]
-    text = re.sub(r"//.*|^\s*\.loc.*$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"_ZZ?N\d+_INTERNAL_[0-9a-f]+_\d+_\w+?_cu_", "", text)
-    return re.sub(r"\s*\n\s*", "\n", text)
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
-def kernels(name):
-    return re.findall(r"\.entry (\w+)", ptx(name))
+def namespace(number):
+    """All are as long, so that the names in them are, too."""
+    return f"m{number:03}"
+
+
+def kernels_together(step, texts):
+    """One source with a namespace for each mutant: half of nvcc's time would be for CUDA's headers."""
+    headers = re.findall(r"^#include .*\n", steps.text(steps.sources()[step]), re.MULTILINE)
+    return "".join(headers) + "".join(
+        f"namespace {namespace(i)} {{\n{text}}}\n" for i, text in enumerate(texts))
+
+
+def hosts_together(step, texts):
+    """One source with a step's kernels, and for each mutant the host code behind them, with a descriptor of
+    its own, step07_scalar_1."""
+    original = steps.text(steps.sources()[step])
+    end = original.index("\n}\n", original.rindex("__global__")) + 3
+    source = original[:end]
+    for name, text in texts.items():
+        if text[:end] != original[:end]:
+            raise ValueError(f"{name} changes what is before the end of the last kernel")
+        descriptor = f"step{name.replace('-', '_')}"
+        source += (f"#define step{step} {descriptor}\nnamespace in_{descriptor} {{\n"
+                   f'extern "C" const struct step step{step};\n{text[end:]}}}\n#undef step{step}\n')
+    return source
 
 
 def write_sources():
-    """Writes the steps and their mutants; returns {mutant: line}."""
+    """Writes the mutants of each step, and the step itself, which is one without a change; returns
+    {mutant: line} and {part: {step: its mutants}}."""
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for kind in ("host", "kernel"):
-        os.makedirs(os.path.join(FOLDER, kind))
     lines = {}
+    names = {"kernel": {}, "host": {}, "choice": {}}
+    for part in names:
+        os.makedirs(os.path.join(FOLDER, part))
     for step, path in steps.sources().items():
-        sources = {f"{step}-unchanged": (0, steps.text(path))}
         found = mutations.mutants(step, path)
         lines.update({name: line for name, (line, _) in found.items()})
-        for name, (_, text) in {**sources, **found}.items():
-            with open(path_of(name) + ".cu", "w", encoding="utf-8") as file:
-                file.write(text)
-    return lines
+        texts = {f"{step}-unchanged": steps.text(path), **{name: text for name, (_, text) in found.items()}}
+        for part in {part_of(name) for name in texts}:
+            own = {name: text for name, text in texts.items() if part_of(name) == part}
+            names[part][step] = list(own)
+            together = os.path.join(FOLDER, part, step + ".cu")
+            if part == "kernel":
+                write(together, kernels_together(step, own.values()))
+            elif part == "host":
+                write(together, hosts_together(step, own))
+            else:
+                for name, text in own.items():
+                    write(path_of(name) + ".cu", text)
+    return lines, names
+
+
+def ptx_in(path):
+    """The PTX in a container."""
+    with open(path, "rb") as file:
+        return re.search(rb"\.version .*?(?=\x00)", file.read(), re.DOTALL).group().decode()
+
+
+def started(step):
+    """The kernels that a step's host code starts: {"step_sgemm": "_Z10step_sgemm5sgemm"}."""
+    source = os.path.relpath(steps.sources()[step], steps.ROOT)
+    with open(os.path.join(steps.ROOT, "build", source[:-3] + ".o"), "rb") as file:
+        return entries(file.read().decode(errors="replace"))
+
+
+def entries(text):
+    """The kernels in PTX, by their names in the source."""
+    found = {}
+    for mangled in re.findall(r"\.entry (\w+)", text):
+        length = re.match(r"_Z(?:N4m\d{3})?(\d+)", mangled)
+        found[mangled[length.end() : length.end() + int(length[1])]] = mangled
+    return found
+
+
+def split(step, names):
+    """{mutant: its PTX} of a step's mutants: the part of the whole that is in its namespace, and the kernels
+    by the names that the step's host code starts them by."""
+    whole = re.sub(r"//.*", "", ptx_in(os.path.join(FOLDER, "kernel", step + ".fatbin")))
+    parts = {namespace(i): "" for i in range(len(names))}
+    for piece in re.split(r"^(?=\.(?:extern|visible|weak|shared|global|const|func|entry)\b)", whole, flags=re.M):
+        inside = re.search(r"4(m\d{3})\d", piece)
+        for part in [inside[1]] if inside else parts:
+            parts[part] += piece.replace("4" + part, "4" + namespace(0))
+    wanted = started(step)
+    found = {}
+    for name, text in zip(names, parts.values()):
+        if entries(text).keys() != wanted.keys():  # the step's host code would find none
+            raise ValueError(f"{name} has kernels {entries(text)}, step {step} has {wanted}")
+        for kernel, mangled in entries(text).items():
+            text = text.replace(mangled, wanted[kernel])
+        # Labels and frames have the number of their function among all.
+        for new, old in enumerate(dict.fromkeys(re.findall(r"(?:L__BB|__local_depot)(\d+)", text))):
+            text = re.sub(rf"(L__BB|__local_depot){old}(?!\d)", rf"\g<1>of{new}", text)
+        found[name] = re.sub(r"\s*\n\s*", "\n", text)
+    return found
+
+
+def build(name, ptx):
+    """Makes the program of a mutant: that of all of the step's kernels, with this PTX in their place."""
+    together = os.path.join(FOLDER, "kernel", name[:2])
+    room = ptx_in(together + ".fatbin").encode()
+    with open(together, "rb") as file:
+        program = file.read()
+    if program.count(room) != 1:
+        raise ValueError(f"{together} does not have its PTX once")
+    content = path_of(name) + ".content"
+    with open(content, "wb") as file:
+        file.write(program.replace(room, ptx.encode().ljust(len(room), b"\0")))
+    # No program can be started while a child of another thread still has it open for writing.
+    tap.run(["install", content, path_of(name)])
+    os.remove(content)
 
 
 def check_counts(step, names):
@@ -94,20 +189,23 @@ def catch(name):
     for options in RUNS:
         command = ["timeout", str(PATIENCE), path_of(name), *options.split()]
         result = tap.run(command)
+        if result.returncode in (126, 127):  # of timeout
+            raise OSError(result.stderr)
         if result.returncode not in (0, 77):
             return f"{options}: exit {result.returncode}: {result.stderr.strip()}"
     return ""
 
 
-def judge(name):
+def judge(name, ptx):
     """What became of a mutant: "caught: ...", "same PTX" or "survived"."""
-    if "/kernel/" in path_of(name):
-        step = name[:2] + "-unchanged"
-        if kernels(name) != kernels(step):  # the step's host code would find none
-            raise ValueError(f"{name} has kernels {kernels(name)}")
-        if ptx(name) == ptx(step):
-            return "same PTX"
-    caught = catch(name)
+    if part_of(name) != "kernel":
+        caught = catch(name)
+    elif ptx[name] == ptx[name[:2] + "-unchanged"] and not name.endswith("-unchanged"):
+        return "same PTX"
+    else:
+        build(name, ptx[name])
+        caught = catch(name)
+        os.remove(path_of(name))
     return f"caught: {caught}" if caught else "survived"
 
 
@@ -118,19 +216,25 @@ def reasons():
 
 
 def main():
-    lines = write_sources()
-    built = tap.make(f"-j{AT_ONCE}", "-k", "mutations")
+    lines, names = write_sources()
+    hosts = " ".join(name for own in names["host"].values() for name in own)
+    built = tap.make(f"-j{AT_ONCE}", "-k", "mutations", f"HOST_MUTANTS={hosts}")
     if built.returncode != 0:
         tap.ok(False, "the mutants build", built.stderr[-3000:])
         tap.finish()
+    ptx = {}
+    for step, own in names["kernel"].items():
+        ptx.update(split(step, own))
     for step, path in steps.sources().items():
         if steps.has_kernel(path):
             check_counts(step, lines)
-        caught = catch(f"{step}-unchanged")
-        tap.ok(caught == "", f"step {step} itself passes", caught)
     recorded = reasons()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        for (name, line), verdict in zip(lines.items(), pool.map(judge, lines)):
+        themselves = pool.map(lambda step: judge(f"{step}-unchanged", ptx), steps.sources())
+        verdicts = pool.map(lambda name: judge(name, ptx), lines)
+        for step, verdict in zip(steps.sources(), themselves):
+            tap.ok(verdict == "survived", f"step {step} itself passes", verdict)
+        for (name, line), verdict in zip(lines.items(), verdicts):
             known = recorded.pop(name, None)
             tap.ok((verdict == "survived") == (known is not None),
                    f"{name} (line {line}): {known if known else verdict[:150]}", verdict)

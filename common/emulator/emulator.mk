@@ -74,33 +74,46 @@ test: $(EMULATED) $(EMULATOR_CASES) $(EMULATOR_PROGRAMS) build/tests/ptx_runner 
 
 -include $(wildcard build/tests/emulator/*.d build/sanitized/common/emulator/*.d)
 
-# Mutants of the steps, which tests/emulator_mutations.t writes to build/mutations/kernel/07-barrier-1.cu
-# and the like, or where host code is changed to build/mutations/host/07-scalar-1.cu; and the steps
-# themselves, 07-unchanged.cu.
+# Mutants of the steps, which tests/emulator_mutations.t writes: those of step 07's kernels together to
+# build/mutations/kernel/07.cu, from which it makes the program of each; those of the host code behind the
+# kernels together to build/mutations/host/07.cu, as descriptors step07_scalar_1 and the like, which
+# HOST_MUTANTS names; those of a step without kernels each to build/mutations/choice/10-alignment-1.cu.
 MUTATED_KERNELS := $(patsubst %.cu,%,$(wildcard build/mutations/kernel/*.cu))
-MUTATED_HOSTS := $(patsubst %.cu,%,$(wildcard build/mutations/host/*.cu))
+MUTATED_HOSTS := $(HOST_MUTANTS:%=build/mutations/host/%)
+MUTATED_CHOICES := $(patsubst %.cu,%,$(wildcard build/mutations/choice/*.cu))
 .PHONY: mutations
-mutations: $(MUTATED_KERNELS) $(MUTATED_HOSTS)
+mutations: $(MUTATED_KERNELS) $(MUTATED_HOSTS) $(MUTATED_CHOICES)
 
-mutation_target = $(foreach a,$(or $(call only_of,$1),80),-gencode arch=compute_$a,code=compute_$a)
+mutation_target = $(foreach a,$(or $(call only_of,$(call source_of,$(call step_of,$1))),80),-gencode arch=compute_$a,code=compute_$a)
 
-# A mutated kernel takes the place of the step's own in the step's object.
-build/mutations/kernel/%.fatbin: build/mutations/kernel/%.cu build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(call mutation_target,$<) -fatbin $< -o $@
+# The mutated kernels take the place of the step's own in the step's object. Without lines their PTX can be
+# taken apart; a descriptor in a namespace is for nobody.
+$(MUTATED_KERNELS:%=%.fatbin): %.fatbin: %.cu build/nvcc-flags
+	$(Q)$(NVCC) $(filter-out -lineinfo,$(NVCC_FLAGS)) -diag-suppress=177 $(call mutation_target,$<) -fatbin $< -o $@
 
-$(MUTATED_KERNELS:%=%.o): %.o: %.fatbin $$(call object_of,$$(call step_of,$$*))
+$(MUTATED_KERNELS:%=%.o): %.o: %.fatbin $$(call object_of,$$(notdir $$*))
 	$(Q)objcopy --update-section .nv_fatbin=$< $(word 2,$^) $@
 
+# What a deletion leaves without use is nothing to warn of.
+UNUSED := -Xcompiler -Wno-unused-parameter
+
 # Where host code is mutated, the kernels are the step's own: what is compiled beside it, in haste, is
-# replaced. What a deletion leaves without use is nothing to warn of.
-build/mutations/host/%.o: build/mutations/host/%.cu $$(call object_of,$$(call step_of,$$*)) build/nvcc-flags
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcicc -O0 -Xcompiler -Wno-unused-parameter $(call mutation_target,$<) -c $< -o $@
+# replaced.
+build/mutations/host/%.o: build/mutations/host/%.cu $$(call object_of,$$*) build/nvcc-flags
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xcicc -O0 $(UNUSED) $(call mutation_target,$<) -c $< -o $@
 	$(Q)objcopy --dump-section .nv_fatbin=$@.fatbin $(word 2,$^) /dev/null
 	$(Q)objcopy --update-section .nv_fatbin=$@.fatbin $@
 
+build/mutations/choice/%.o: build/mutations/choice/%.cu build/nvcc-flags
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(UNUSED) $(call mutation_target,$<) -c $< -o $@
+
 main_of = build/common/main-step$(step_of).o $(call chosen_objects_of,$(step_of))
-$(MUTATED_KERNELS) $(MUTATED_HOSTS): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
+$(MUTATED_KERNELS) $(MUTATED_CHOICES): %: %.o $$(call main_of,%) $(HARNESS) build/common/poison.o $(EMULATOR)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
+
+$(MUTATED_HOSTS): build/mutations/host/%: build/mutations/host/$$(call step_of,$$*).o $$(call main_of,$$*) \
+		$(HARNESS) build/common/poison.o $(EMULATOR)
+	$(Q)$(CC) -Wl,--defsym=step$(call step_of,$*)=step$(subst -,_,$*) -o $@ $(filter %.o,$^) $(EMULATED_LIBRARIES)
 
 # Warp instructions a second on one core: printed, not judged.
 .PHONY: speed
