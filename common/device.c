@@ -69,18 +69,12 @@ static void check_that_there_is(int64_t id)
         fail(EXIT_USAGE, "--device %" PRId64 ": there are devices 0 to %d", id, count - 1);
 }
 
-bool runs_on(const struct device *device, const struct step *step)
-{
-    return step->only_capability != 0 ? device->capability == step->only_capability
-                                      : device->capability >= step->minimum_capability;
-}
-
 void check_capability(const struct device *device, const struct step *step)
 {
     const int only = step->only_capability;
     const int needed = only != 0 ? only : step->minimum_capability;
 
-    if (!runs_on(device, step))
+    if (!step_runs_on(step, device->capability))
         fail(EXIT_SKIPPED, "%s needs compute capability %d.%d%s, and %s has %d.%d", step->title,
              needed / 10, needed % 10, only != 0 ? " and no other" : "", device->name,
              device->capability / 10, device->capability % 10);

@@ -44,8 +44,6 @@ int count_devices(void);
 struct device open_device(int64_t id);
 
 // Where this device cannot run this step: one line that says what it takes, and exit 77.
-bool runs_on(const struct device *device, const struct step *step);
-
 void check_capability(const struct device *device, const struct step *step);
 
 // Fills `facts`, room for STEP_KERNELS, and returns how many kernels there are.

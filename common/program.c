@@ -202,11 +202,11 @@ static void list_step(const struct options *options, const struct step *step)
     if (count_devices() > 0) {
         device = open_device(options->device);
         setting.device = &device;
-        if (runs_on(&device, step))
+        if (step_runs_on(step, device.capability))
             setting.kernel_count = query_kernels(step, &device, setting.kernels);
     }
     print_setting(&setting);
-    if (setting.device != NULL && !runs_on(setting.device, step)) {
+    if (setting.device != NULL && !step_runs_on(step, setting.device->capability)) {
         const int needed =
             step->only_capability != 0 ? step->only_capability : step->minimum_capability;
         print_note("kernel   none that this device can run: they need compute capability %d.%d%s",

@@ -85,6 +85,13 @@ struct step {
     bool reusable;      // a workspace serves any problem, one after the other
 };
 
+// Whether a GPU of this compute capability, 90 for 9.0, can run the step.
+static inline bool step_runs_on(const struct step *step, int capability)
+{
+    return step->only_capability != 0 ? capability == step->only_capability
+                                      : capability >= step->minimum_capability;
+}
+
 // The number of tile_m x tile_n tiles that cover C: 0 where m or n is 0.
 static inline int64_t tile_count(const struct sgemm *problem, int tile_m, int tile_n)
 {

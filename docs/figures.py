@@ -570,19 +570,19 @@ def split_15():
     """A float32 as two TF32 numbers, and which of the products of two such pairs are made."""
     picture = Picture(
         760, 300, "A float32 number as two TF32 numbers, and three of four products",
-        "The 24 significant bits of x: the first 11 become the large part, rounded to nearest; of what is left, 11 more become the small part,"
-        " with a sign of its own; the last ones are cut off. Of the four products of the parts of a and b, large times large, large times small"
+        "The 24 significant bits of x: the first 11 become the large part, rounded to nearest; bit 12 decides about that and becomes the sign of what is left;"
+        " bits 13 to 23 become the small part; the last one is cut off. Of the four products of the parts of a and b, large times large, large times small"
         " and small times large are added up; small times small, 2^-22 of the product at most, is left out.")  # fmt: skip
     bit, left = 24, 100
     picture.text(16, 46, "x", 13, bold=True)
     for i in range(24):
-        picture.cell(left + bit * i, 28, bit, 28, i + 1, "blue" if i < 11 else "amber" if i < 22 else "grey")
-    for y, word, first, colour in ((72, "large", 0, "blue"), (116, "small", 11, "amber")):
+        picture.cell(left + bit * i, 28, bit, 28, i + 1, "blue" if i < 11 else "violet" if i == 11 else "amber" if i < 23 else "grey")
+    for y, word, first, colour in ((72, "large", 0, "blue"), (116, "small", 12, "amber")):
         picture.text(16, y + 18, word, 13, bold=True)
         for i in range(first, first + 11):
             picture.cell(left + bit * i, y, bit, 28, i + 1, colour)
     picture.text(left + bit * 11 + 12, 90, "the nearest number with 11 bits", 12, colour="faint")
-    picture.text(left, 134, "what is left, cut to 11 bits; its sign is its own", 12, colour="faint")
+    picture.text(left, 164, "what is left: bit 12 has rounded the large part, and so become a sign; then 11 bits", 12, colour="faint")
     products = (("large a x large b", "blue", "1"), ("small a x large b", "amber", "up to 2^-11"), ("large a x small b", "amber", "up to 2^-11"),
                 ("small a x small b", "empty", "up to 2^-22"))  # fmt: skip
     for i, (words, colour, size) in enumerate(products):

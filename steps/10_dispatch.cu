@@ -39,7 +39,7 @@ static bool can_run(const struct candidate *candidate, const struct sgemm *p, in
 {
     const int *needs = candidate->alignment;
 
-    return candidate->step->minimum_capability <= capability &&
+    return step_runs_on(candidate->step, capability) &&
            needs[0] <= alignment_of(p->A, p->k, p->lda) &&
            needs[1] <= alignment_of(p->B, p->n, p->ldb) &&
            needs[2] <= alignment_of(p->C, p->n, p->ldc);

@@ -5,8 +5,8 @@
 // but copy, and eight do nothing but multiply: it waits until a pair of tiles has been read, they
 // wait until one has come, and the block never waits as a whole. But bytes come as they lie: so
 // another kernel packs A and B into tiles before, A transposed, with zeros beyond their edges.
-// Cost: A and B are written and read once more, and there is a workspace for them. Only sm_90a has
-// all this, GPUs of compute capability 9.0.
+// Cost: A and B are written and read once more, and there is a workspace for them. It is built for
+// sm_90a, which is for GPUs of compute capability 9.0 and no others.
 //
 // Build and run: make step13 && ./step13          Chapter: docs/13-bulk-copies.md
 #include "step.h"
@@ -17,8 +17,9 @@ enum {
     TILE_K = 16,
     MULTIPLYING = 256,           // threads that multiply
     THREADS = MULTIPLYING + 128, // a warpgroup more, of whose threads one copies
-    // Registers go to warpgroups, 4 warps: 65536 are 168 for each of 384 threads, fewer than 128
-    // sums and 48 operands need. So those that multiply get what the others give back.
+    // Of an SM's four parts, 16384 registers each, one would have 3 of 9 warps: 170 for a thread,
+    // in eights 168, fewer than 128 sums and 48 operands need. So those that multiply get what the
+    // others give back, whole warpgroups of 4 warps.
     MULTIPLYING_REGISTERS = 240,
     COPYING_REGISTERS = 24,
     THREAD_M = 16, // rows of C that a thread computes
@@ -29,7 +30,9 @@ enum {
     WARP_N = LANES_N * THREAD_N, // columns: 64
     STAGES = 4,                  // pairs of tiles in the ring
     BAND = 8,                    // rows of tiles that are computed together
-    PACK_TERMS = 32,             // terms that a block packs, of a row of tiles
+    // Lanes write to 4 rows, every fourth element of each. Rows of 65 floats: 32 banks.
+    STAGING_LD = WARP_N + 1,
+    PACK_TERMS = 32, // terms that a block packs, of a row of tiles
     PACK_THREADS = 256,
     PACK_LOADS = TILE_M * PACK_TERMS / PACK_THREADS, // elements of A that a thread packs: 16
     PACK_APART = PACK_THREADS / PACK_TERMS,          // rows between two of them: 8
@@ -67,25 +70,24 @@ struct panels {
 // [/panels]
 
 // [store]
-// Writes four neighbours in a row of C, of which cols lie in it: with one instruction if rows start
-// and end at multiples of 16 bytes. The 8 lanes of a row write 128 bytes, 4 sectors, so that step
-// 06's way through shared memory has nothing left to gain. With beta = 0 the old values are not
-// read: they may be NaN.
-static __device__ void store4(float *c, float alpha, const float sum[4], float beta, int cols,
-                              bool aligned)
+// Writes four neighbours in a row of C that starts and ends at multiples of 16 bytes, with one
+// instruction. The 8 lanes of a row write 128 bytes, 4 sectors, so that step 06's way through
+// shared memory has nothing left to gain. With beta = 0 the old values are not read: they may be
+// NaN.
+static __device__ void store4(float *c, float alpha, const float sum[4], float beta)
 {
-    if (aligned && cols > 0) {
-        const float4 old = beta == 0 ? make_float4(0, 0, 0, 0) : *(const float4 *)c;
-        float4 v = make_float4(sum[0], sum[1], sum[2], sum[3]);
-        // Copies that the compiler cannot see through, so that the sums need not be in groups of
-        // four registers all through the loop (docs/register-banks.md).
-        asm volatile("" : "+f"(v.x), "+f"(v.y), "+f"(v.z), "+f"(v.w));
-        *(float4 *)c = make_float4(alpha * v.x + beta * old.x, alpha * v.y + beta * old.y,
-                                   alpha * v.z + beta * old.z, alpha * v.w + beta * old.w);
-    }
-    for (int x = 0; x < 4; x++)
-        if (!aligned && x < cols)
-            c[x] = beta == 0 ? alpha * sum[x] : alpha * sum[x] + beta * c[x];
+    const float4 old = beta == 0 ? make_float4(0, 0, 0, 0) : *(const float4 *)c;
+    float4 v = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    // Copies that the compiler cannot see through, so that the sums need not be in groups of four
+    // registers all through the loop (docs/register-banks.md).
+    asm volatile("" : "+f"(v.x), "+f"(v.y), "+f"(v.z), "+f"(v.w));
+    *(float4 *)c = make_float4(alpha * v.x + beta * old.x, alpha * v.y + beta * old.y,
+                               alpha * v.z + beta * old.z, alpha * v.w + beta * old.w);
+}
+
+static __device__ void store1(float *c, float alpha, float sum, float beta)
+{
+    *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;
 }
 // [/store]
 
@@ -301,7 +303,7 @@ static __device__ __forceinline__ struct place compute_tile(struct sgemm problem
 
     // [loop]
     // One round a pair of tiles. A round asks for the next pair long before it needs it, so that
-    // the answer is there; and releases the last when the sums have its last term.
+    // the answer is there; and releases the pair before some terms after its last was read.
     if (terms > 0) {
         wait_for(&ring->full[place.stage], place.parity);
         load_fragments(frag_a[0], frag_b[0], &ring->tiles[place.stage], 0, row, col);
@@ -311,7 +313,7 @@ static __device__ __forceinline__ struct place compute_tile(struct sgemm problem
         bool come = false;
 #pragma unroll
         for (int p = 0; p < TILE_K; p++) {
-            if (p == 1 && left < terms)
+            if (p == 3 && left < terms)
                 release_tiles(ring, before);
             if (p == TILE_K / 2)
                 come = has_ended(&ring->full[next.stage], next.parity);
@@ -327,19 +329,45 @@ static __device__ __forceinline__ struct place compute_tile(struct sgemm problem
     }
     if (terms > 0)
         release_tiles(ring, before);
-        // [/loop]
+    // [/loop]
 
-        // [epilogue]
+    // [epilogue]
+    if (aligned) {
 #pragma unroll
-    for (int i = 0; i < THREAD_M; i++)
+        for (int i = 0; i < THREAD_M; i++)
 #pragma unroll
-        for (int j = 0; j < THREAD_N; j += 4) {
-            const int64_t c_row = tile_row + row + patch_row(i);
-            const int64_t c_col = tile_col + col + patch_col(j);
-            if (c_row < problem.m)
-                store4(&problem.C[c_row * problem.ldc + c_col], problem.alpha, &accumulator[i][j],
-                       problem.beta, cols - col - patch_col(j), aligned);
+            for (int j = 0; j < THREAD_N; j += 4) {
+                const int64_t c_row = tile_row + row + patch_row(i);
+                const int c_col = col + patch_col(j);
+                if (c_row < problem.m && c_col < cols)
+                    store4(&problem.C[c_row * problem.ldc + tile_col + c_col], problem.alpha,
+                           &accumulator[i][j], problem.beta);
+            }
+        return place;
+    }
+    // Four neighbours of a thread would be written one by one, each time with every fourth element
+    // of the other lanes: each sector four times. So they go through shared memory, as in step 06,
+    // and a warp writes 32 neighbours in a row: once for each of its 4 rows of lanes.
+    __shared__ float staging[MULTIPLYING / 32][LANES_M][STAGING_LD];
+    const int lane_row = lane / 16 * 2 + lane % 2;
+    const int first_row = row - 4 * lane_row, first_col = warp % (TILE_N / WARP_N) * WARP_N;
+#pragma unroll
+    for (int i = 0; i < THREAD_M; i++) {
+        __syncwarp(); // what was there has been read
+#pragma unroll
+        for (int j = 0; j < THREAD_N; j++)
+            staging[warp][lane_row][col - first_col + patch_col(j)] = accumulator[i][j];
+        __syncwarp();
+#pragma unroll
+        for (int y = 0; y < LANES_M; y++) {
+            const int64_t c_row = tile_row + first_row + 4 * y + patch_row(i);
+#pragma unroll
+            for (int x = lane; x < WARP_N; x += 32)
+                if (c_row < problem.m && first_col + x < cols)
+                    store1(&problem.C[c_row * problem.ldc + tile_col + first_col + x],
+                           problem.alpha, staging[warp][y][x], problem.beta);
         }
+    }
     // [/epilogue]
     return place;
 }
@@ -349,7 +377,7 @@ static __global__ __launch_bounds__(THREADS, 1) void step_sgemm(struct sgemm pro
                                                                 struct panels panels,
                                                                 unsigned tiles, bool aligned)
 {
-    extern __shared__ __align__(128) struct ring ring[];
+    extern __shared__ __align__(16) struct ring ring[]; // bulk copies go to multiples of 16
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; stage++) {

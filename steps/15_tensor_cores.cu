@@ -2,10 +2,10 @@
 //
 // Tensor cores multiply TF32: float32 with 11 bits of precision in place of 24. Here each operand
 // is split in two such numbers, a large and a small one, and three of their four products are added
-// up: small * large, large * small, large * large. What is left out is as small as float32's own
-// rounding. Cost: three times the products, and an arithmetic that is not quite float32's:
+// up: small * large, large * small, large * large. What is left out is 2^-22 of a product at most,
+// and mostly less. Cost: three times the products, and an arithmetic that is not quite float32's:
 // infinities become NaN, and so do numbers within 2^-12 of the largest; below 2^-112 small parts
-// are lost.
+// lose bits.
 //
 // Build and run: make step15 && ./step15          Chapter: docs/15-tensor-cores.md
 #include "step.h"

@@ -5,7 +5,7 @@
 // are split in two as in step 15: those of B when they are packed, those of A when they are read.
 // Cost: as in step 15 three times the products, and an arithmetic that is not quite float32's:
 // infinities become NaN, and so do numbers within 2^-12 of the largest; below 2^-112 small parts
-// are lost. And B is packed as two matrices.
+// lose bits. And B is packed as two matrices.
 //
 // Build and run: make step19 && ./step19          Chapter: docs/19-wgmma.md
 #include "step.h"
@@ -16,8 +16,9 @@ enum {
     TILE_K = 32,
     MULTIPLYING = 256,           // threads that multiply: two warpgroups
     THREADS = MULTIPLYING + 128, // and a third, of whose threads one copies
-    // Registers go to warpgroups, 4 warps: 65536 are 168 for each of 384 threads, fewer than 192
-    // sums and 32 operands need. So those that multiply get what the others give back.
+    // Of an SM's four parts, 16384 registers each, one would have 3 of 9 warps: 170 for a thread,
+    // in eights 168, fewer than 192 sums and 32 operands need. So those that multiply get what the
+    // others give back, whole warpgroups of 4 warps.
     MULTIPLYING_REGISTERS = 240,
     COPYING_REGISTERS = 24,
     // One instruction of a warpgroup, wgmma: 64x128 elements of C from 64x8 of A and 8x128 of B.
@@ -32,7 +33,7 @@ enum {
     PACK_THREADS = 256,
     PACK_LOADS = TILE_M * PACK_TERMS / PACK_THREADS, // elements of A that a thread packs: 32
     PACK_APART = PACK_THREADS / PACK_TERMS,          // rows between two of them: 8
-    PACK_COLS = PACK_THREADS / TILE_N,               // threads that share a column of B: 2
+    PACK_SHARERS = PACK_THREADS / TILE_N,            // threads that share a column of B: 2
 };
 
 // [tiles]
@@ -71,7 +72,7 @@ struct panels {
 
 // [store]
 // Writes two neighbours in a row of C, of which cols lie in it: with one instruction if rows start
-// and end at multiples of 16 bytes. The 4 lanes of a row write 32 bytes, a sector. With beta = 0
+// and end at multiples of 8 bytes. The 4 lanes of a row write 32 bytes, a sector. With beta = 0
 // the old values are not read: they may be NaN.
 static __device__ void store2(float *c, float alpha, const float sum[2], float beta, int cols,
                               bool aligned)
@@ -92,7 +93,6 @@ static __device__ unsigned address_of(const void *shared)
 {
     return (unsigned)__cvta_generic_to_shared(shared);
 }
-
 // [/shared]
 
 // [mbarrier]
@@ -245,7 +245,7 @@ static __device__ void end_wgmmas(float sum[SUMS])
 // Adds the products of a pair of tiles, of whose elements of A this lane's first is at (q, r) of
 // the rows that its warpgroup multiplies. Tensor cores cut off what does not fit in their sums: so
 // theirs begin anew with each pair, and the long sum is made by additions of float32, which round.
-static __device__ void multiply(float accumulator[SUMS], const float (*a)[TILE_M][4],
+static __device__ void multiply(float accumulator[SUMS], const float *a,
                                 const float (*b)[TILE_K / 4][TILE_N][4])
 {
     unsigned large[WGMMAS_K][4], small[WGMMAS_K][4];
@@ -254,7 +254,11 @@ static __device__ void multiply(float accumulator[SUMS], const float (*a)[TILE_M
 #pragma unroll
     for (int p = 0; p < WGMMAS_K; p++)
         for (int x = 0; x < 4; x++)
-            split(a[p * 2 + x / 2][x % 2 * 8][0], &large[p][x], &small[p][x]);
+            split(a[((p * 2 + x / 2) * TILE_M + x % 2 * 8) * 4], &large[p][x], &small[p][x]);
+#pragma unroll
+    for (int p = 0; p < WGMMAS_K; p++)
+        for (int x = 0; x < 4; x++) // for the compiler: made before the fence
+            asm volatile("" : "+r"(large[p][x]), "+r"(small[p][x]));
     begin_wgmmas(sum);
     // lab: add the three products, the small ones first (about 9 lines)
 #pragma unroll
@@ -351,9 +355,7 @@ static __device__ __forceinline__ struct place compute_tile(struct sgemm problem
         wait_for(&ring->full[place.stage], place.parity);
 #pragma unroll
         for (int part = 0; part < PARTS; part++)
-            multiply(accumulator[part],
-                     (const float(*)[TILE_M][4]) & tiles->a[0][row + part * WGMMA_M][lane % 4],
-                     tiles->b);
+            multiply(accumulator[part], &tiles->a[0][row + part * WGMMA_M][lane % 4], tiles->b);
         release_tiles(ring, place);
         place = after(place);
     }
@@ -379,7 +381,7 @@ static __global__ __launch_bounds__(THREADS, 1) void step_sgemm(struct sgemm pro
                                                                 struct panels panels,
                                                                 unsigned tiles, bool aligned)
 {
-    extern __shared__ __align__(128) struct ring ring[];
+    extern __shared__ __align__(16) struct ring ring[]; // bulk copies go to multiples of 16
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; stage++) {
@@ -443,7 +445,7 @@ static __device__ void pack_b(struct sgemm problem, float *to, int64_t terms, in
     uint4 *const packed = (uint4 *)&to[block * TILE_N * 2 * TILE_K];
 
 #pragma unroll
-    for (int x = start; x < PACK_TERMS / 4; x += PACK_COLS) {
+    for (int x = start; x < PACK_TERMS / 4; x += PACK_SHARERS) {
         unsigned large[4], small[4];
         for (int p = 0; p < 4; p++)
             split(4 * x + p < rows ? from[(4 * x + p) * problem.ldb] : 0, &large[p], &small[p]);
@@ -504,7 +506,7 @@ static cudaError_t launch(const struct sgemm *problem, cudaStream_t stream)
     const int64_t blocks_for_b = divide_up(p.n, TILE_N) * groups;
     if (tiles > INT32_MAX || blocks_for_a + blocks_for_b > INT32_MAX)
         return cudaErrorInvalidConfiguration; // grid.x ends at 2^31 - 1
-    const bool aligned = (uintptr_t)p.C % 16 == 0 && (p.ldc | p.n) % 4 == 0;
+    const bool aligned = (uintptr_t)p.C % 8 == 0 && (p.ldc | p.n) % 2 == 0;
     float *const a = (float *)p.workspace, *const b = a + panel_size(p.m, TILE_M, p.k);
     const struct panels panels = {a, b, divide_up(p.k, TILE_K) * TILE_K};
     int device, sms;

@@ -4,7 +4,7 @@
 # "verify basics sanitize profile benchmark variants patterns facts". Goes on after a failure, and exits 1
 # if there was one. What docs/results keeps of it is ladder.csv, counters.csv, variants.csv,
 # variant_counters.csv, access_patterns.csv, device_facts.csv, occupancy.csv, accuracy.csv,
-# tensor_cores.csv, runtime_errors.txt and step00-*.txt.
+# tensor_cores.csv, wgmma.csv, runtime_errors.txt and step00-*.txt.
 set -u
 
 out=$1
@@ -89,6 +89,9 @@ for phase in $phases; do
     [ "$phase" = facts ] &&
         "$tools/nvcc" -arch=native -o build/tensor_cores tests/emulator/programs/tensor_cores.cu &&
         run tensor_cores build/tensor_cores && mv "$out/tensor_cores.txt" "$out/tensor_cores.csv"
+    [ "$phase" = facts ] && # only where there is wgmma
+        "$tools/nvcc" -gencode arch=compute_90a,code=sm_90a -o build/wgmma tests/emulator/programs/wgmma.cu &&
+        run wgmma build/wgmma && mv "$out/wgmma.txt" "$out/wgmma.csv"
     [ "$phase" = facts ] &&
         "$tools/nvcc" -arch=native -Icommon -o build/accuracy tests/accuracy.cu \
             build/steps/15_tensor_cores.o build/steps/19_wgmma.o -lcublas &&

@@ -9,12 +9,13 @@ import sys
 import sass
 import tool
 
+PRODUCTS = ("FFMA", "HMMA", "HGMMA")
 CLASSES = ["FFMA", "LDS.128", "LDS", "STS.128", "STS", "LDG", "LDGSTS", "TLD"]
 
 
 def of_class(counts, name):
     """Instructions of a class; LDG and its like in all widths."""
-    wide = name in ("LDG", "LDGSTS", "TLD")
+    wide = name in ("LDG", "LDGSTS", "TLD", "HMMA", "HGMMA")
     return sum(n for op, n in counts.items() if op == name or wide and op.split(".")[0] == name)
 
 
@@ -25,7 +26,7 @@ def main(tools, path, *cubins):
         step = os.path.basename(cubin).split(".")[0]
         for kernel, instructions in sass.kernels(sass.listing(cubin, tools)).items():
             counts = collections.Counter(sass.kind(operation) for operation, _ in sass.main_loop(instructions))
-            total, products = sum(counts.values()), counts["FFMA"] + counts["HMMA"] + counts["HGMMA"]
+            total, products = sum(counts.values()), sum(of_class(counts, name) for name in PRODUCTS)
             if products == 0:
                 continue  # it packs
             rows += [(step, kernel, op, count) for op, count in sorted(counts.items())]

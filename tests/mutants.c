@@ -635,6 +635,6 @@ int main(int argc, char **argv)
     step.release = chosen->release;
     step.minimum_capability = chosen->minimum_capability;
     step.arithmetic = chosen->arithmetic;
-    step.kernels[0] = (struct step_kernel){"", (const void *)step.name};
+    step.kernels[0] = (struct step_kernel){"", (const void *)step.name, 0};
     return run_program(&step, argc - 1, argv + 1);
 }

@@ -52,7 +52,7 @@ DELETIONS = [
     ("alignment", r"\(uintptr_t\)\w+(\.B)? % \w+ [!=]= 0 (&&|\|\|) ", ""),
     ("alignment", r" \|\| cols % 4 != 0", ""),
     ("alignment", r"\(uintptr_t\)p\.[AB] \| ", ""),
-    ("alignment", r"( \| )?\(uintptr_t\)p\.C( % 16 == 0 && (?=\(p\.ldc))?", ""),
+    ("alignment", r"( \| )?\(uintptr_t\)p\.C( % \d+ == 0 && (?=\(p\.ldc))?", ""),
     ("alignment", r"(p\.lda|p\.ldb|p\.ldc|p\.k) \| ", ""),
     ("alignment", r" \| p\.n(?=\))", ""),
     ("alignment", r" (&&|\|\|) (p\.ldb|p\.n|ld) % 4 [!=]= 0", ""),

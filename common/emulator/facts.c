@@ -61,7 +61,7 @@ static const struct fact {
     {"groups_of_paired_stores", TOPIC_BANKS, 90, 1, NULL},
     {"bytes_of_a_narrow_access", TOPIC_NARROW, 0, BANK_BYTES, NULL},
     {"tensor_bits_kept", TOPIC_TENSOR, 90, TENSOR_KEPT, NULL},
-    {"wgmma_bits_kept", TOPIC_WGMMA, 0, TENSOR_KEPT, NULL},
+    {"wgmma_bits_kept", TOPIC_WGMMA, 90, TENSOR_KEPT, NULL},
     {"sm_threads", TOPIC_OCCUPANCY, 0, 0, sm_threads},
     {"sm_blocks", TOPIC_OCCUPANCY, 0, 0, sm_blocks},
     {"sm_registers", TOPIC_OCCUPANCY, 0, SM_REGISTERS, NULL},

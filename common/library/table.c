@@ -141,7 +141,7 @@ static enum sgemm_status check_complete(const struct reading *reading)
     for (i = 0; i < handle->candidate_count; i++) {
         const struct candidate *candidate = &reading->candidates[i];
 
-        if (!reading->seen[i] && candidate->step->minimum_capability <= handle->capability)
+        if (!reading->seen[i] && step_runs_on(candidate->step, handle->capability))
             return report(handle, SGEMM_BAD_TABLE,
                           "%s: no line for step %d with alignments %d, %d, %d: make tune writes "
                           "them all",
