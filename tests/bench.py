@@ -117,7 +117,8 @@ class Bench:
             self.run(key[0], "-s", key[1])
             if record := self.records.get(key):
                 rates = "{:9.2f} {:8.2f} {:7.3f}".format(*(float(record[name]) for name in ("step_tflops", "cublas_tflops", "ratio")))
-                print(f"{key[0]}   {key[1]:10} {rates} {float(record['sm_clock_mhz'] or 'nan'):7.0f}", flush=True)
+                other = record.get("arithmetic", "")  # a ratio that is not one of equals
+                print(f"{key[0]}   {key[1]:10} {rates} {float(record['sm_clock_mhz'] or 'nan'):7.0f}  {other}".rstrip(), flush=True)
         for key in self.missing([POWER_SIZE], power=True):
             self.run(key[0], "-s", key[1], "--power")
             if record := self.records.get(key):

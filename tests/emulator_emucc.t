@@ -77,6 +77,15 @@ int main(void)
 }
 """
 
+STARTED = """
+static __global__ void kernel(void) {}
+int main()
+{
+    kernel<<<1, 1>>>();
+    return cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess ? 0 : 7;
+}
+"""
+
 
 def write(folder, **files):
     for name, text in files.items():
@@ -251,6 +260,17 @@ def check_settings(folder):
     )
 
 
+def check_architectures(folder):
+    """PTX runs on later GPUs, too; that with features of one architecture does not."""
+    write(folder, started__cu=STARTED)
+    for architecture, runs in (("sm_90", {"sm_90": 0, "sm_100": 0}), ("sm_90a", {"sm_90": 0, "sm_100": 7})):
+        built = emucc(f"-arch={architecture}", "started.cu", "-o", "started", folder=folder)
+        for model, wanted in runs.items():
+            result = tap.run(["./started"], folder, environment(EMULATOR_GPU=model))
+            tap.ok(built.returncode == 0 and result.returncode == wanted, f"code for {architecture} on an {model}: exit {wanted}",
+                   said(built) + said(result))  # fmt: skip
+
+
 MARK = b"made"
 
 
@@ -336,5 +356,6 @@ with tempfile.TemporaryDirectory() as place:
     check_building(work_folder)
     check_messages(work_folder)
     check_settings(work_folder)
+    check_architectures(work_folder)
     check_read_only(place)
 tap.finish()

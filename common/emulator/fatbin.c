@@ -60,13 +60,29 @@ static bool next_entry(const void *container, const unsigned char **at, struct e
     return true;
 }
 
+// What follows a word near the beginning of PTX, or NULL where it is not there.
+static const unsigned char *after_word(const struct entry *entry, const char *word)
+{
+    const size_t length = strlen(word);
+    for (uint64_t i = 0; i + length < entry->size && i < 4096; i++)
+        if (memcmp(entry->content + i, word, length) == 0)
+            return entry->content + i + length;
+    return NULL;
+}
+
 static bool is_text(const struct entry *entry)
 {
-    static const char word[] = ".version";
-    for (uint64_t i = 0; i + sizeof word < entry->size && i < 4096; i++)
-        if (memcmp(entry->content + i, word, sizeof word - 1) == 0)
-            return true;
-    return false;
+    return after_word(entry, ".version") != NULL;
+}
+
+// PTX runs on later GPUs, too, but not that for sm_90a.
+static bool runs_on(const struct entry *entry, int capability)
+{
+    const unsigned char *target = after_word(entry, ".target sm_");
+    while (target != NULL && *target >= '0' && *target <= '9')
+        target++;
+    return entry->capability == capability ||
+           (entry->capability < capability && (target == NULL || *target != 'a'));
 }
 
 char *fatbin_ptx(const void *container, int capability)
@@ -75,7 +91,7 @@ char *fatbin_ptx(const void *container, int capability)
     struct entry entry;
     struct entry best = {.capability = -1};
     while (next_entry(container, &at, &entry))
-        if (entry.kind == KIND_PTX && entry.capability <= capability &&
+        if (entry.kind == KIND_PTX && runs_on(&entry, capability) &&
             entry.capability > best.capability)
             best = entry;
     if (best.capability < 0)
