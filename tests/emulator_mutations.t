@@ -16,7 +16,8 @@ AT_ONCE = os.cpu_count() or 2
 PATIENCE = 60  # seconds: a mutant that does not come to an end is caught
 
 # Those that catch most come first, long ones last. Between them they have every edge, every path of a
-# step, both orders of warps, and blocks with several parts of tiles.
+# step, both orders of warps, and blocks with several parts of tiles, or several tiles: of 34000 rows there
+# are more than an H200 has multiprocessors, and many bands.
 RUNS = [
     "-m 129 -n 257 -k 17",
     "-m 40 -n 72 -k 4 --lda 8 --ldb 76",

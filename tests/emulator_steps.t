@@ -17,8 +17,6 @@ OFFSETS = (["--offset", "0,0,0"], ["--offset", "1,1,1"])
 WAYS = (["--shared-base", "0", "--schedule", "77"], ["--shared-base", "1024", "--schedule", "0"])
 
 
-MANY_TILES = "-m 34000 -n 3 -k 40".split()  # 133 of 256 rows for 132 multiprocessors, and more bands than one
-FIRST_PERSISTENT = "13"  # from here on blocks compute several tiles
 MANY_ROWS = 2**20  # more tiles than grid.y can number are these in step 01 alone: its tiles are the lowest
 
 
@@ -41,7 +39,6 @@ def groups(step):
         ],
         "every long shape": [shape for shape in every if is_long(shape)],
         "every alpha and beta": list(shapes.scalars()),
-        **({"more tiles than multiprocessors": [MANY_TILES]} if step >= FIRST_PERSISTENT else {}),
     }
 
 
