@@ -5,6 +5,7 @@
 
 #include "atomics.h"
 #include "counters.h"
+#include "execute.h"
 #include "fault.h"
 #include "footprint.h"
 #include "launch.h"
@@ -277,8 +278,7 @@ static bool global_again(struct warp *warp, const struct instruction *instructio
 {
     const struct detail *detail = detail_of(warp, instruction);
     const struct recent *recent = recent_of(warp, instruction);
-    const uint64_t *registers =
-        (const uint64_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * instruction->s[0]);
+    const uint64_t *registers = wide_words_of(warp, instruction->s[0]);
     const uint64_t first = registers[0] + (uint64_t)detail->offset;
     uint8_t *at[LANES];
     if (active != ALL_LANES || !detail->wide_address || detail->strong ||

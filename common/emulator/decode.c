@@ -25,6 +25,15 @@ struct draft *new_draft(struct decoder *decoder)
     return draft;
 }
 
+struct draft *draft_to_run(struct decoder *decoder, operation *run, const int s[], int count)
+{
+    struct draft *draft = new_draft(decoder);
+    draft->run = run;
+    for (int i = 0; i < count; i++)
+        draft->s[i] = s[i];
+    return draft;
+}
+
 static int add_register(struct decoder *decoder, struct draft_register description)
 {
     struct drafts *drafts = &decoder->drafts;

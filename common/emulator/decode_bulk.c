@@ -109,11 +109,7 @@ static bool decode_copy(struct decoder *decoder, const struct statement *stateme
         !wide_source || !source(decoder, &operands[2], CLASS_32, &s[2]) ||
         !read_address(decoder, &operands[3], &s[3], &detail.wide_mbarrier, &detail.mbarrier_offset))
         return false;
-    struct draft *draft = new_draft(decoder);
-    draft->run = bulk_copy;
-    draft->detail = detail;
-    for (int i = 0; i < 4; i++)
-        draft->s[i] = s[i];
+    draft_to_run(decoder, bulk_copy, s, 4)->detail = detail;
     decoder->groups = true;
     return true;
 }

@@ -59,15 +59,6 @@ static bool read_results(struct decoder *decoder, const struct collective *how,
            (!how->predicate || destination(decoder, second, CLASS_PREDICATE, &d[1]));
 }
 
-static struct draft *draft_to_run(struct decoder *decoder, operation *run, const int s[], int count)
-{
-    struct draft *draft = new_draft(decoder);
-    draft->run = run;
-    for (int i = 0; i < count; i++)
-        draft->s[i] = s[i];
-    return draft;
-}
-
 static bool decode_collective(struct decoder *decoder, const struct collective *how,
                               const struct statement *statement)
 {

@@ -46,17 +46,6 @@ static bool read_factor(const struct operand *operand, bool *negated)
            (operand->value == 1 || operand->value == UINT64_MAX);
 }
 
-static struct draft *add_draft(struct decoder *decoder, operation *run, const int s[], int count,
-                               bool negated)
-{
-    struct draft *draft = new_draft(decoder);
-    draft->run = run;
-    draft->detail.negated = negated;
-    for (int i = 0; i < count; i++)
-        draft->s[i] = s[i];
-    return draft;
-}
-
 static void note_registers(struct decoder *decoder, const int regs[], int count)
 {
     for (int i = 0; i < count; i++)
@@ -83,15 +72,16 @@ static bool decode_product(struct decoder *decoder, const struct statement *stat
                        : source(decoder, &operands[1], CLASS_64, &s[2])) ||
         !read_factor(&operands[4], &negated) || !read_factor(&operands[5], &negated))
         return false;
-    add_draft(decoder, begin_product, s, in_registers ? 2 : 3, negated)->detail.a_in_registers =
-        in_registers;
+    struct draft *first = draft_to_run(decoder, begin_product, s, in_registers ? 2 : 3);
+    first->detail.negated = negated;
+    first->detail.a_in_registers = in_registers;
     if (in_registers) {
-        add_draft(decoder, take_a_fragment, fragment, TENSOR_A, negated);
+        draft_to_run(decoder, take_a_fragment, fragment, TENSOR_A)->detail.negated = negated;
         note_registers(decoder, fragment, TENSOR_A);
     }
     note_registers(decoder, d, sums);
     for (int i = 0; i < sums; i += SUMS) {
-        struct draft *draft = add_draft(decoder, multiply_columns, &d[i], SUMS, false);
+        struct draft *draft = draft_to_run(decoder, multiply_columns, &d[i], SUMS);
         memcpy(draft->d, draft->s, SUMS * sizeof *draft->d);
         draft->detail.part = i / SUMS;
     }

@@ -35,6 +35,9 @@ void find_touches(struct decoder *decoder);
 // The next instruction, with the statement's guard and nothing else yet.
 struct draft *new_draft(struct decoder *decoder);
 
+// The same for an operation that reads registers, as many as count.
+struct draft *draft_to_run(struct decoder *decoder, operation *run, const int s[], int count);
+
 // A register of this kind that no other part of the code knows.
 int new_register(struct decoder *decoder, enum register_kind kind);
 

@@ -129,8 +129,8 @@ static int unordered_lane(const struct access *a, uint64_t tag, uint32_t earlier
 {
     const struct warp *warp = a->v.warp;
     const uint64_t block = block_of(a, tag);
-    const int first = (int)(tag & THREAD_MASK) / LANES * LANES;
-    const uint32_t time = (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
+    const int first = thread_in(tag) / LANES * LANES;
+    const uint32_t time = time_in(tag);
     for (uint32_t left = earlier; left != 0; left &= left - 1) {
         const int thread = first + first_lane(left);
         if (!(a->sees ? order_has_seen(warp, lane, block, thread, time)
@@ -142,7 +142,7 @@ static int unordered_lane(const struct access *a, uint64_t tag, uint32_t earlier
 
 static const char *reason(const struct access *a, uint64_t tag, int thread, int lane)
 {
-    const uint32_t time = (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
+    const uint32_t time = time_in(tag);
     const uint64_t block = block_of(a, tag);
     if (order_has_seen(a->v.warp, lane, block, thread, time))
         return "this thread has seen what that one published, but no fence follows";
@@ -165,7 +165,7 @@ static void require_order(const struct access *a, uint32_t lanes, uint64_t tag, 
         const int other = unordered_lane(a, tag, earlier, lane);
         if (other < 0)
             continue;
-        const int thread = (int)(tag & THREAD_MASK) / LANES * LANES + other;
+        const int thread = thread_in(tag) / LANES * LANES + other;
         race(&a->v, (tag & ~THREAD_MASK) | (uint64_t)thread, did, lane, verbs[a->kind],
              reason(a, tag, thread, lane), index);
     }
@@ -205,8 +205,8 @@ static bool is_mine(const struct access *a, const struct note *note)
 static void require_over(const struct access *a, uint32_t lanes, uint64_t tag, uint64_t index)
 {
     const uint64_t block = a->v.warp->block->index;
-    const int thread = order_products((int)(tag & THREAD_MASK) / LANES / WARPGROUP);
-    const uint32_t time = (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
+    const int thread = order_products(thread_in(tag) / LANES / WARPGROUP);
+    const uint32_t time = time_in(tag);
     for (uint32_t left = lanes; left != 0; left &= left - 1)
         if (!order_knows(a->v.warp, first_lane(left), block, thread, time))
             still_read(&a->v, tag, first_lane(left), index);
@@ -298,8 +298,8 @@ static bool is_by_bulk_copy(const struct access *a, uint64_t write)
 // there.
 static void require_landed(const struct access *a, uint32_t lanes, uint64_t write, uint64_t index)
 {
-    const int thread = order_copies((int)(write & THREAD_MASK));
-    const uint32_t time = (uint32_t)((write & TIME_MASK) >> TIME_SHIFT);
+    const int thread = order_copies(thread_in(write));
+    const uint32_t time = time_in(write);
     for (uint32_t left = lanes; left != 0; left &= left - 1)
         if ((write & PENDING) ||
             !order_knows(a->v.warp, first_lane(left), a->v.warp->block->index, thread, time))
@@ -309,9 +309,9 @@ static void require_landed(const struct access *a, uint32_t lanes, uint64_t writ
 // The async proxy sees what threads have written only behind a fence of its own.
 static void require_shown(const struct access *a, uint64_t write, int lane, uint64_t index)
 {
-    const uint32_t time = (uint32_t)((write & TIME_MASK) >> TIME_SHIFT);
+    const uint32_t time = time_in(write);
     if (write != 0 && (write & BY_STRONG) != BY_STRONG && !is_by_bulk_copy(a, write) &&
-        !order_shown(a->v.warp->block, (int)(write & THREAD_MASK), time))
+        !order_shown(a->v.warp->block, thread_in(write), time))
         not_shown(&a->v, write, lane, a->reads ? "reads" : "writes over", index);
 }
 

@@ -374,7 +374,7 @@ static void start_warp(struct warp *warp)
     frames_reset(warp);
     make_ready(warp, warp->kernel_frame, 0, warp->live);
     async_reset(warp);
-    warpgroup_reset(warp);
+    warpgroup_free(warp);
     if (warp->order != NULL)
         order_reset(warp);
 }

@@ -40,4 +40,9 @@ static inline const uint32_t *words_of(const struct warp *warp, int slot)
     return (const uint32_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * (size_t)slot);
 }
 
+static inline const uint64_t *wide_words_of(const struct warp *warp, int slot)
+{
+    return (const uint64_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * (size_t)slot);
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "execute.h"
 #include "fault.h"
 #include "footprint.h"
 #include "specials.h"
@@ -212,8 +213,7 @@ void frame_exit(struct warp *warp, uint32_t lanes)
 int frame_target(struct warp *warp, const struct instruction *call, int lane)
 {
     const struct code *code = warp->block->launch->code;
-    const uint64_t *addresses =
-        (const uint64_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * call->s[0]);
+    const uint64_t *addresses = wide_words_of(warp, call->s[0]);
     for (int i = 1; i < code->function_count; i++)
         if (addresses[lane] == FUNCTION_WINDOW + 16 * code->functions[i].kernel->number)
             return i;

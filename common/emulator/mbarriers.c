@@ -311,10 +311,9 @@ void mbarrier_bytes(struct warp *warp, const struct instruction *instruction, in
 static bool has_ended(struct warp *warp, const struct instruction *instruction, int lane,
                       const struct mbarrier *barrier)
 {
-    const uint8_t *slot = warp->file + (size_t)SLOT_BYTES * instruction->s[1];
     if (!detail_of(warp, instruction)->parity)
-        return barrier->phase > ((const uint64_t *)(const void *)slot)[lane];
-    const uint32_t parity = ((const uint32_t *)(const void *)slot)[lane];
+        return barrier->phase > wide_words_of(warp, instruction->s[1])[lane];
+    const uint32_t parity = words_of(warp, instruction->s[1])[lane];
     if (parity > 1)
         fault(warp, instruction, lane, "mbarrier: a parity of %u, which is 0 or 1", parity);
     return (barrier->phase & 1) != parity;

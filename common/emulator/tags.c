@@ -57,8 +57,15 @@ static const char *earlier_thread(const struct visitor *v, uint64_t earlier, int
                  earlier & MANY_WARPS ? "threads of another warp" : "other lanes of this warp");
     else
         snprintf(out, size, "thread %s",
-                 describe_thread(v->warp, (int)(earlier & THREAD_MASK), name, sizeof name));
+                 describe_thread(v->warp, thread_in(earlier), name, sizeof name));
     return out;
+}
+
+// Where an access to shared memory was made.
+static const char *place_of(const struct visitor *v, uint64_t earlier, char *out, size_t size)
+{
+    const struct code *code = v->warp->block->launch->code;
+    return describe_place(v->warp, &code->instructions[number_of(earlier)], out, size);
 }
 
 _Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote, int lane,
@@ -67,11 +74,10 @@ _Noreturn void race(const struct visitor *v, uint64_t earlier, const char *wrote
     char address[256];
     char thread[160];
     char place[256] = "";
-    const struct code *code = v->warp->block->launch->code;
     if (v->global)
         describe_block(v->warp->block, number_of(earlier), place, sizeof place);
     else
-        describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place);
+        place_of(v, earlier, place, sizeof place);
     fault(v->warp, v->instruction, lane, "race: %s what %s %s %s (%s): %s", verb,
           earlier_thread(v, earlier, lane, thread, sizeof thread), wrote, place, reason,
           where(v, index, address, sizeof address));
@@ -90,13 +96,11 @@ _Noreturn void not_waited(const struct visitor *v, uint64_t earlier, int lane, c
     char address[256];
     char thread[128];
     char place[256];
-    const struct code *code = v->warp->block->launch->code;
     fault(v->warp, v->instruction, lane,
           "cp.async: %s the destination of a copy that thread %s started %s and has not waited "
           "for: %s",
-          verb, describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread),
-          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
-          where(v, index, address, sizeof address));
+          verb, describe_thread(v->warp, thread_in(earlier), thread, sizeof thread),
+          place_of(v, earlier, place, sizeof place), where(v, index, address, sizeof address));
 }
 
 _Noreturn void on_mbarrier(const struct visitor *v, int lane, const char *verb, uint64_t index)
@@ -111,10 +115,8 @@ _Noreturn void not_landed(const struct visitor *v, uint64_t earlier, int lane, c
 {
     char address[256];
     char place[256];
-    const struct code *code = v->warp->block->launch->code;
     fault(v->warp, v->instruction, lane, "bulk copy: %s the destination of the one %s, %s: %s",
-          verb,
-          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
+          verb, place_of(v, earlier, place, sizeof place),
           earlier & PENDING ? "which is still on its way"
                             : "for which this thread has not waited by its mbarrier",
           where(v, index, address, sizeof address));
@@ -126,22 +128,18 @@ _Noreturn void not_shown(const struct visitor *v, uint64_t earlier, int lane, co
     char address[256];
     char thread[128];
     char place[256];
-    const struct code *code = v->warp->block->launch->code;
     fault(v->warp, v->instruction, lane,
           "proxy: %s what thread %s wrote %s, and no fence.proxy.async has come after that: %s",
-          verb, describe_thread(v->warp, (int)(earlier & THREAD_MASK), thread, sizeof thread),
-          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
-          where(v, index, address, sizeof address));
+          verb, describe_thread(v->warp, thread_in(earlier), thread, sizeof thread),
+          place_of(v, earlier, place, sizeof place), where(v, index, address, sizeof address));
 }
 
 _Noreturn void still_read(const struct visitor *v, uint64_t earlier, int lane, uint64_t index)
 {
     char address[256];
     char place[256];
-    const struct code *code = v->warp->block->launch->code;
     fault(v->warp, v->instruction, lane,
           "race: writes over an operand of the wgmma %s, which may not be over (no "
           "wgmma.wait_group puts this thread behind it): %s",
-          describe_place(v->warp, &code->instructions[number_of(earlier)], place, sizeof place),
-          where(v, index, address, sizeof address));
+          place_of(v, earlier, place, sizeof place), where(v, index, address, sizeof address));
 }

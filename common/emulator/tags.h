@@ -63,9 +63,19 @@ static inline uint64_t number_of(uint64_t tag)
     return tag >> THREAD_BITS & NUMBER_MASK;
 }
 
+static inline int thread_in(uint64_t tag)
+{
+    return (int)(tag & THREAD_MASK);
+}
+
 static inline uint64_t warp_of(uint64_t tag)
 {
     return (tag & THREAD_MASK) / LANES;
+}
+
+static inline uint32_t time_in(uint64_t tag)
+{
+    return (uint32_t)((tag & TIME_MASK) >> TIME_SHIFT);
 }
 
 // The footprint of the access being checked: access.c has found it.

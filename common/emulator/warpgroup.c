@@ -82,11 +82,6 @@ void warpgroup_free(struct warp *warp)
     warp->products = NULL;
 }
 
-void warpgroup_reset(struct warp *warp)
-{
-    warpgroup_free(warp);
-}
-
 static struct products *products_of(struct warp *warp)
 {
     const int slots = warp->frame->function->slots;
@@ -210,8 +205,7 @@ static void negate_a(struct warp *warp)
 static uint64_t descriptor_in(struct warp *warp, const struct instruction *instruction, int slot,
                               const char *name)
 {
-    const uint64_t *values =
-        (const uint64_t *)(const void *)(warp->file + (size_t)SLOT_BYTES * (size_t)slot);
+    const uint64_t *values = wide_words_of(warp, slot);
     for (int l = 1; l < LANES; l++)
         if (values[l] != values[0])
             fault(warp, instruction, l,

@@ -39,9 +39,8 @@ operation touch_registers;
 // `size` bytes, and returns it.
 const char *warpgroup_lacks(const struct warp *warp, char *out, size_t size);
 
-// Before a block starts, at its end (a fault where a product is not over), and to free what a warp
-// has.
-void warpgroup_reset(struct warp *warp);
+// At the end of a block: a fault where a product is not over. And to free what a warp has, before
+// it starts anew or for good.
 void warpgroup_end(struct block *block);
 void warpgroup_free(struct warp *warp);
 

@@ -1,5 +1,6 @@
 // Products of warpgroups: of a 64x16 and a 16x16 matrix, each in two parts of 8 terms.
 #include "cases.h"
+#include "mbarriers.h"
 
 enum {
     THREADS = 128,
@@ -41,36 +42,6 @@ struct tiles {
     float a[M * K], b[N * K];
 };
 
-static __device__ unsigned shared_address(const void *pointer)
-{
-    return (unsigned)__cvta_generic_to_shared(pointer);
-}
-
-static __device__ void init(unsigned mbarrier, int count)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-                 :
-                 : "r"(mbarrier), "r"(count)
-                 : "memory");
-}
-
-static __device__ void arrive(unsigned mbarrier)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(mbarrier) : "memory");
-}
-
-static __device__ void wait(unsigned mbarrier, int parity)
-{
-    asm volatile("{\n"
-                 ".reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again;\n"
-                 "}"
-                 :
-                 : "r"(mbarrier), "r"(parity)
-                 : "memory");
-}
-
 // Both tiles, which lie together.
 static __device__ void fetch(struct tiles *to, const struct tiles *from, unsigned mbarrier)
 {
@@ -81,11 +52,6 @@ static __device__ void fetch(struct tiles *to, const struct tiles *from, unsigne
         :
         : "r"(shared_address(to)), "l"(from), "r"((int)sizeof *to), "r"(mbarrier)
         : "memory");
-}
-
-static __device__ void fence_mbarriers(void)
-{
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 static __device__ void fence_proxy(void)
@@ -247,7 +213,7 @@ static __global__ void once(const struct tiles *data, float *out, enum mistake m
 
     if (threadIdx.x == 0) {
         init(mbarrier, 1);
-        fence_mbarriers();
+        show_to_copies();
     }
     __syncthreads();
     if (threadIdx.x == 0)
@@ -578,7 +544,7 @@ static __global__ void ring_of_tiles(const struct tiles *data, float *out,
             init(shared_address(&ring.full[stage]), 1);
             init(shared_address(&ring.empty[stage]), mistake == ONE_WARP_SAYS ? 1 : THREADS);
         }
-        fence_mbarriers();
+        show_to_copies();
     }
     __syncthreads();
     if (threadIdx.x == THREADS)
