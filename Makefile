@@ -184,7 +184,7 @@ endif
 # that the step can run on; a step that the GPU cannot run still has to start and say so. What only one
 # architecture has is built for that one, with its own features (90a).
 minimum_of = $(shell sed -n 's/.*\.minimum_capability = \([0-9]*\),.*/\1/p' $1)
-only_of = $(shell sed -n 's/.*\.only_capability = \([0-9]*\),.*/\1a/p' $1)
+only_of = $(shell grep -q '\.no_later = true,' $1 && echo '$(minimum_of)a')
 targets_of = $(or $(only_of),$(sort $(shell for a in $(ARCHITECTURES); do \
 	[ "$${a%[af]}" -lt $(or $(minimum_of),0) ] && echo $(minimum_of) || echo $$a; done)))
 gencode = $(foreach a,$(targets_of),-gencode 'arch=compute_$a,code=[sm_$a,compute_$a]')

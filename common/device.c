@@ -69,15 +69,21 @@ static void check_that_there_is(int64_t id)
         fail(EXIT_USAGE, "--device %" PRId64 ": there are devices 0 to %d", id, count - 1);
 }
 
+const char *describe_needed(const struct step *step, char *text, size_t size)
+{
+    snprintf(text, size, "compute capability %d.%d%s", step->minimum_capability / 10,
+             step->minimum_capability % 10, step->no_later ? " and no other" : "");
+    return text;
+}
+
 void check_capability(const struct device *device, const struct step *step)
 {
-    const int only = step->only_capability;
-    const int needed = only != 0 ? only : step->minimum_capability;
+    char needed[STEP_TEXT];
 
     if (!step_runs_on(step, device->capability))
-        fail(EXIT_SKIPPED, "%s needs compute capability %d.%d%s, and %s has %d.%d", step->title,
-             needed / 10, needed % 10, only != 0 ? " and no other" : "", device->name,
-             device->capability / 10, device->capability % 10);
+        fail(EXIT_SKIPPED, "%s needs %s, and %s has %d.%d", step->title,
+             describe_needed(step, needed, sizeof needed), device->name, device->capability / 10,
+             device->capability % 10);
 }
 
 struct device open_device(int64_t id)

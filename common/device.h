@@ -43,6 +43,10 @@ int count_devices(void);
 // id: exit 2.
 struct device open_device(int64_t id);
 
+// What the step takes: "compute capability 9.0 and no other". Writes to `text`, room for `size`
+// bytes, and returns it.
+const char *describe_needed(const struct step *step, char *text, size_t size);
+
 // Where this device cannot run this step: one line that says what it takes, and exit 77.
 void check_capability(const struct device *device, const struct step *step);
 

@@ -198,6 +198,7 @@ static void list_step(const struct options *options, const struct step *step)
 {
     struct setting setting = {.step = step, .options = options};
     struct device device;
+    char needed[STEP_TEXT];
 
     if (count_devices() > 0) {
         device = open_device(options->device);
@@ -206,12 +207,9 @@ static void list_step(const struct options *options, const struct step *step)
             setting.kernel_count = query_kernels(step, &device, setting.kernels);
     }
     print_setting(&setting);
-    if (setting.device != NULL && !step_runs_on(step, setting.device->capability)) {
-        const int needed =
-            step->only_capability != 0 ? step->only_capability : step->minimum_capability;
-        print_note("kernel   none that this device can run: they need compute capability %d.%d%s",
-                   needed / 10, needed % 10, step->only_capability != 0 ? " and no other" : "");
-    }
+    if (setting.device != NULL && !step_runs_on(step, setting.device->capability))
+        print_note("kernel   none that this device can run: they need %s",
+                   describe_needed(step, needed, sizeof needed));
 }
 
 // On the GPU, or on the emulator where that has been asked for or there is no GPU.

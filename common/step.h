@@ -62,7 +62,7 @@ struct step {
     const char *arithmetic;
 
     int minimum_capability; // compute capability times ten, 80 for 8.0; 0 where any will do
-    int only_capability;    // the only one, for what no other GPU has; 0 where there are others
+    bool no_later;          // it is built for that one alone: no later GPU can run it
     struct step_kernel kernels[STEP_KERNELS];
 
     // Before the first launch: makes problem->workspace, and leaves nothing of that to be done on
@@ -88,8 +88,8 @@ struct step {
 // Whether a GPU of this compute capability, 90 for 9.0, can run the step.
 static inline bool step_runs_on(const struct step *step, int capability)
 {
-    return step->only_capability != 0 ? capability == step->only_capability
-                                      : capability >= step->minimum_capability;
+    return step->no_later ? capability == step->minimum_capability
+                          : capability >= step->minimum_capability;
 }
 
 // The number of tile_m x tile_n tiles that cover C: 0 where m or n is 0.

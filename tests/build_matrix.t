@@ -31,9 +31,9 @@ for step, source in steps.sources().items():
     if not steps.has_kernel(source):
         continue
     kernels = matrix.read_log(log_of(source))
-    only = re.search(r"\.only_capability = (\d+),", steps.text(source))
+    alone = ".no_later = true," in steps.text(source)
     minimum = int(re.search(r"\.minimum_capability = (\d+),", steps.text(source))[1])
-    wanted = {f"sm_{only[1]}a"} if only else {a for a in architectures if matrix.order(a) >= minimum}
+    wanted = {f"sm_{minimum}a"} if alone else {a for a in architectures if matrix.order(a) >= minimum}
     tap.ok({a for _, a in kernels} == wanted, f"step {step} compiles for {len(wanted)} architectures", kernels)
 
     spills = [f"{name} {a}: {spilled}" for (name, a), (_, spilled) in kernels.items() if spilled]
