@@ -254,6 +254,18 @@ def shown(experiment, row, column, digits):
     return f"{float(found[-int(column)]):.{digits}f}"
 
 
+def unaligned_loss(name, whose):
+    """What leading dimensions of 4097 cost at 4096, of the rate of the step, or of cuBLAS beside it."""
+    aligned, unaligned = (measured.median(measured.runs_of(measured.records(), name, 4096, 4096, 4096, ld), f"{whose}_tflops")
+                          for ld in (None, 4097))  # fmt: skip
+    return f"{100 * (1 - unaligned / aligned):.0f} %"
+
+
+def beside_kernel(name):
+    """The share of a step's time at 4096 that its main kernel, whose counters there are, does not take."""
+    return f"{100 * (1 - METRICS['time'][2](measured.counts(name)) / measured.median(measured.runs(name, '4096'), 'median_ms')):.0f} %"
+
+
 def errors():
     """{(inputs, m, k, of): record} of accuracy.csv."""
     return {(record["inputs"], record["m"], record["k"], record["of"]): record for record in measured.table("accuracy")}
@@ -265,7 +277,7 @@ def worse_than_cublas(name):
     return f"{max(float(record['mean_error']) / float(found[(*key[:3], 'cuBLAS float32')]['mean_error']) for key, record in found.items() if key[3] == f'step {name}'):.1f}"
 
 
-VALUES = (worse_than_cublas, watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown, mma_cycles, tensor_sum)
+VALUES = (unaligned_loss, beside_kernel, worse_than_cublas, watts, gflops_per_watt, cublas_gflops_per_watt, rate, ratio, cublas, faster, slower, times, count, loop, share, bank_cycles, turns, fewer, per_request, lines, record, shown, mma_cycles, tensor_sum)
 
 # ---------------------------------------------------------------------------- blocks
 

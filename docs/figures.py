@@ -615,8 +615,8 @@ def roles_13():
     picture.line(210, 52, 550, 52, "ink", 1.5, True)
     picture.text(380, 222, "empty[stage]: eight arrivals, one for each warp that has read", 12, "middle")
     picture.line(550, 202, 210, 202, "ink", 1.5, True)
-    picture.text(16, 260, "Each side has its own place in the ring. Neither waits for the block as a whole: a warp may be", 12, colour="faint")
-    picture.text(16, 278, "a pair ahead of another, and the copies up to four pairs ahead of the slowest.", 12, colour="faint")
+    picture.text(16, 260, "Each side has its own place in the ring. Neither waits for the block as a whole: a warp may be up to", 12, colour="faint")
+    picture.text(16, 278, "three pairs ahead of another, and the copies up to four pairs ahead of the slowest.", 12, colour="faint")
     return picture
 
 

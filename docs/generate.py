@@ -50,7 +50,7 @@ IDEAS = {
     "15": "tensor cores: each operand as two TF32 numbers, three products: as accurate as float32, but not float32",
     "16": "the same with tiles of 64x64, for a small C",
     "17": "8x8 elements of C a thread in place of 8x4: fewer loads a product, for a narrow C and a long k",
-    "18": "`sgemm()` chooses among 14, 16 and 17, too: what counts there is the parts to add up",
+    "18": "`sgemm()` chooses among 13, 14, 16 and 17, too: what counts there is the parts to add up",
     "19": "tensor cores as Hopper has them: four warps, one `wgmma`, B read from shared memory; three products as in 15",
 }
 

@@ -52,10 +52,10 @@ def measured(rows):
     return [step for step in steps.sources() if int(step) in known]
 
 
-def runs_of(rows, step, m, n, k):
-    """The records of a problem with rows side by side, one a process, less that of the power phase, which
-    heats the GPU."""
-    wanted = {"step": int(step), "m": m, "n": n, "k": k, "lda": k, "ldb": n, "ldc": n}
+def runs_of(rows, step, m, n, k, ld=None):
+    """The records of a problem with rows side by side, or all leading dimensions ld, one a process, less that
+    of the power phase, which heats the GPU."""
+    wanted = {"step": int(step), "m": m, "n": n, "k": k, "lda": ld or k, "ldb": ld or n, "ldc": ld or n}
     found = [
         row
         for row in rows

@@ -46,10 +46,22 @@ def range_of(number, shape, prefix):
     return f"{min(rates):.1f} to {max(rates):.1f} TFLOP/s"
 
 
+def of_base(number, key, base, shape):
+    """The rate of an attempt of a round, of that of another."""
+    return float(found(number, key, shape)["step_tflops"]) / float(found(number, base, shape)["step_tflops"])
+
+
 def slower_by(number, key, base, shape):
-    """By how much an attempt of a round is slower than another, in percent."""
-    rates = [float(found(number, name, shape)["step_tflops"]) for name in (key, base)]
-    return f"{100 * (1 - rates[0] / rates[1]):.0f} %"
+    return f"{100 * (1 - of_base(number, key, base, shape)):.0f} %"
+
+
+def faster_by(number, key, base, shape):
+    return f"{100 * (of_base(number, key, base, shape) - 1):.0f} %"
+
+
+def of_cublas(number, key, shape):
+    attempt = found(number, key, shape)
+    return f"{float(attempt['step_tflops']) / float(attempt['cublas_tflops']):.2f}"
 
 
 def stalls(*keys):
@@ -95,4 +107,4 @@ def small(*names):
 
 
 BLOCKS = (attempts, stalls, small)
-VALUES = (range_of, slower_by)
+VALUES = (range_of, slower_by, faster_by, of_cublas)
